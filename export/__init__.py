@@ -1,0 +1,1 @@
+"""From a checkpoint to the file that runs on the device, with its calibration kept."""

@@ -1,0 +1,1 @@
+"""The embedded models: data, no code."""

@@ -1,0 +1,1 @@
+"""The paper: Rank-O-ToM training, and the model that the product ships."""
