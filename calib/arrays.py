@@ -1,0 +1,152 @@
+"""The checks that every array passes before a number is made of it."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calib.errors import RankotomError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+# A softmax in half precision misses 1 by up to a few 1e-4; anything farther off is not a softmax.
+SUM_TOLERANCE = 1e-3
+# Rows this close to 1 stay as they are: to divide by 1 - 1e-16 could push a confidence that lies
+# on a bin edge over it.
+SUM_ROUNDING = 1e-6
+
+
+def as_numbers(values: ArrayLike, what: str, dimensions: int) -> FloatArray:
+    """A float64 copy that has the dimensions, at least one element, and no NaN or infinity."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise RankotomError(
+            f"The {what} must be numbers, but their type is {array.dtype}. "
+            "Save them as a plain numeric array."
+        )
+    if array.ndim != dimensions:
+        expected = "(n,)" if dimensions == 1 else "(n, k), a row per sample and a column per class"
+        raise RankotomError(f"The {what} have shape {array.shape}; expected {expected}.")
+    if array.size == 0:
+        raise RankotomError(f"The {what} are empty (shape {array.shape}): nothing to measure.")
+    numbers = array.astype(np.float64)
+    strange = ~np.isfinite(numbers)
+    if strange.any():
+        row = int(np.argwhere(strange)[0][0])
+        raise RankotomError(
+            f"The {what} hold NaN or infinity in {count_of(strange)}, first in row {row}. "
+            "Remove those samples, or look at the model that made them."
+        )
+    return numbers
+
+
+def as_probabilities(values: ArrayLike) -> FloatArray:
+    """Rows that sum to 1; within ``SUM_TOLERANCE`` of it they are renormalised, else refused."""
+    probabilities = as_numbers(values, "probabilities", dimensions=2)
+    negative = probabilities.min(axis=1) < 0
+    if negative.any():
+        row = int(np.argmax(negative))
+        raise RankotomError(
+            f"The probabilities are negative in {rows_of(negative)}, first in row {row} "
+            f"(lowest {probabilities[row].min():.4g}). If these are logits, name the array logits."
+        )
+    sums = probabilities.sum(axis=1)
+    off = np.abs(sums - 1) > SUM_TOLERANCE
+    if off.any():
+        row = int(np.argmax(off))
+        raise RankotomError(
+            f"The probabilities do not sum to 1 in {rows_of(off)}, first in row {row} "
+            f"(sum {sums[row]:.4g}). If these are logits, name the array logits."
+        )
+    divisors = np.where(np.abs(sums - 1) > SUM_ROUNDING, sums, 1.0)
+    renormalised: FloatArray = probabilities / divisors[:, np.newaxis]
+    return renormalised
+
+
+def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
+    array = np.asarray(values)
+    if array.shape != (samples,):
+        raise RankotomError(
+            f"There are {samples} predictions, but the labels have shape {array.shape}; "
+            f"expected ({samples},), a class index for each."
+        )
+    numbers = as_numbers(array, "labels", dimensions=1)
+    labels = numbers.astype(np.int64)
+    if (labels != numbers).any():
+        row = int(np.argmax(labels != numbers))
+        raise RankotomError(
+            f"The labels must be class indices, but row {row} holds {numbers[row]:.4g}."
+        )
+    outside = (labels < 0) | (labels >= classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise RankotomError(
+            f"The labels must lie in 0 to {classes - 1}, one for each of the {classes} columns, "
+            f"but row {row} holds {labels[row]} ({rows_of(outside)} in all)."
+        )
+    return labels
+
+
+def as_votes(values: ArrayLike, samples: int, classes: int) -> FloatArray:
+    votes = as_numbers(values, "votes", dimensions=2)
+    if votes.shape != (samples, classes):
+        raise RankotomError(
+            f"The votes have shape {votes.shape}, but the predictions ({samples}, {classes}): "
+            "they need a row per sample and a column per class."
+        )
+    if (votes < 0).any():
+        row = int(np.argmax((votes < 0).any(axis=1)))
+        raise RankotomError(
+            f"The votes are negative in row {row}; they are counts or shares of annotators."
+        )
+    return votes
+
+
+def as_confidence(values: ArrayLike) -> FloatArray:
+    confidence = as_numbers(values, "confidences", dimensions=1)
+    outside = (confidence < -SUM_TOLERANCE) | (confidence > 1 + SUM_TOLERANCE)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise RankotomError(
+            f"The confidences must lie in 0 to 1, but row {row} holds {confidence[row]:.4g}."
+        )
+    clipped: FloatArray = np.clip(confidence, 0, 1)
+    return clipped
+
+
+def as_correct(values: ArrayLike, samples: int) -> FloatArray:
+    """1 where a prediction was right, 0 where it was wrong, as numbers to be averaged."""
+    array = np.asarray(values)
+    if array.shape != (samples,):
+        raise RankotomError(
+            f"There are {samples} confidences, but the outcomes have shape {array.shape}; "
+            f"expected ({samples},), right or wrong for each."
+        )
+    correct = as_numbers(array, "outcomes", dimensions=1)
+    if not np.isin(correct, (0, 1)).all():
+        raise RankotomError("The outcomes must be right or wrong: booleans, or 0 and 1.")
+    return correct
+
+
+def as_classes(names: Sequence[str], classes: int) -> tuple[str, ...]:
+    words = tuple(str(name) for name in names)
+    if len(words) != classes:
+        raise RankotomError(
+            f"There are {len(words)} class names ({', '.join(words)}) for {classes} columns."
+        )
+    if len(set(words)) != len(words):
+        raise RankotomError(f"The class names repeat: {', '.join(words)}. Name each class once.")
+    return words
+
+
+def count_of(mask: BoolArray) -> str:
+    found = int(np.count_nonzero(mask))
+    return f"{found:,} value" if found == 1 else f"{found:,} values"
+
+
+def rows_of(mask: BoolArray) -> str:
+    found = int(np.count_nonzero(mask))
+    return f"{found:,} row" if found == 1 else f"{found:,} rows"

@@ -1,0 +1,186 @@
+"""The paper's calibration metrics and their companions, on arrays.
+
+``confidence`` is the probability of the predicted class, ``correct`` whether that class was
+right. With M bins over the confidences (paper, appendix, "Evaluation Metrics"):
+
+    acc(B) = mean of correct in B        conf(B) = mean of confidence in B
+    ECE = sum |B| / n * |acc(B) - conf(B)|        MCE = max |acc(B) - conf(B)|
+
+**Equal-width bins** are [m/M, (m+1)/M): a confidence on an inner edge belongs to the bin above,
+as in torchmetrics; the last bin is closed, so that 1 belongs to it. (torchmetrics puts exactly 1
+into a bin of its own, one more than it was asked for.) An empty bin adds nothing.
+
+**Equal-mass bins** split the samples, sorted by confidence, into M runs whose sizes differ by at
+most one, the larger first, as ``numpy.array_split`` does; with fewer samples than bins some stay
+empty. Tied confidences have no order among them, so a tie that straddles a boundary is shared:
+each side takes its number of samples, all with the tie's mean correctness. No metric depends on
+the order of the samples.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib.arrays import (
+    FloatArray,
+    IntArray,
+    as_confidence,
+    as_correct,
+    as_labels,
+    as_probabilities,
+)
+from calib.errors import RankotomError
+
+BINS = 15
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A bar of the reliability diagram; an empty one has no confidence and no accuracy."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float | None
+    accuracy: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """Accuracy less confidence: below 0 where the model is too sure of itself."""
+        if self.confidence is None or self.accuracy is None:
+            return None
+        return self.accuracy - self.confidence
+
+
+def accuracy(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    rows, truth = _checked(probabilities, labels)
+    return float(np.mean(rows.argmax(axis=1) == truth))
+
+
+def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
+    """Expected calibration error over equal-width bins (paper, ECE)."""
+    sure, right = _outcomes(confidence, correct)
+    gaps = np.bincount(bin_of(sure, bins), weights=right - sure, minlength=bins)
+    return float(np.abs(gaps).sum() / len(sure))
+
+
+def adaptive_ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
+    """The same sum over equal-mass bins (paper, AECE)."""
+    sure, right = _outcomes(confidence, correct)
+    order = np.argsort(sure)
+    gaps = equal_mass_gaps(
+        np.ones(len(sure)), (right - sure)[order], tie_ends(sure[order]), check_bins(bins)
+    )
+    return float(np.abs(gaps).sum() / len(sure))
+
+
+def mce(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS, least: int = 1) -> float:
+    """Maximum calibration error (paper, MCE) over the bins that hold at least ``least`` samples.
+
+    One bin with two faces can set it, so ``least=50`` is the figure to read. NaN where no bin
+    holds that many.
+    """
+    sure, right = _outcomes(confidence, correct)
+    index = bin_of(sure, bins)
+    counts = np.bincount(index, minlength=bins)
+    gaps = np.bincount(index, weights=right - sure, minlength=bins)
+    judged = counts >= max(least, 1)
+    return float(np.max(np.abs(gaps[judged]) / counts[judged])) if judged.any() else float("nan")
+
+
+def nll(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    """Mean of -log p(label), with p held above the float64 epsilon so that one 0 is not infinity.
+
+    The bound is scikit-learn's: a label given no probability at all costs 36.04.
+    """
+    return float(np.mean(surprisal(*_checked(probabilities, labels))))
+
+
+def brier(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    """Mean of the squared distance to the one-hot label over all classes: 0 best, 2 worst."""
+    return float(np.mean(squared_distance(*_checked(probabilities, labels))))
+
+
+def classwise_ece(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS) -> FloatArray:
+    """For each class, the ECE of its column against whether that class was the label.
+
+    All n samples count for each class, so a rare class has a low figure: most of its column is
+    rightly near 0.
+    """
+    rows, truth = _checked(probabilities, labels)
+    return np.array([ece(column, truth == index, bins) for index, column in enumerate(rows.T)])
+
+
+def reliability(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> tuple[Bin, ...]:
+    """The equal-width bins, empty ones included, from 0 to 1."""
+    sure, right = _outcomes(confidence, correct)
+    index = bin_of(sure, bins)
+    counts = np.bincount(index, minlength=bins)
+    confidences = np.bincount(index, weights=sure, minlength=bins)
+    rights = np.bincount(index, weights=right, minlength=bins)
+    return tuple(
+        Bin(
+            low=position / bins,
+            high=(position + 1) / bins,
+            count=int(count),
+            confidence=float(confidences[position] / count) if count else None,
+            accuracy=float(rights[position] / count) if count else None,
+        )
+        for position, count in enumerate(counts)
+    )
+
+
+def bin_of(confidence: FloatArray, bins: int) -> IntArray:
+    """The equal-width bin of each confidence; the edges are the correctly rounded m / bins."""
+    edges = np.arange(1, check_bins(bins)) / bins
+    return np.searchsorted(edges, confidence, side="right").astype(np.int64)
+
+
+def tie_ends(ordered: FloatArray) -> IntArray:
+    """Where each run of equal values ends, as a number of values from the start; 0 comes first."""
+    ends = np.flatnonzero(np.diff(ordered)) + 1
+    return np.concatenate(([0], ends, [len(ordered)])).astype(np.int64)
+
+
+def equal_mass_gaps(weights: FloatArray, gaps: FloatArray, ends: IntArray, bins: int) -> FloatArray:
+    """The sum of weight * gap in each equal-mass bin, for samples sorted by confidence.
+
+    The running sum, known where each tie ends and straight within it, is read at the boundaries;
+    that shares a tie between the bins it straddles. Integer weights stand for repeated samples.
+    """
+    total = round(float(weights.sum()))
+    sizes = np.full(bins, total // bins)
+    sizes[: total % bins] += 1
+    boundaries = np.concatenate(([0], np.cumsum(sizes)))
+    running_weight = np.concatenate(([0.0], np.cumsum(weights)))[ends]
+    running_gap = np.concatenate(([0.0], np.cumsum(weights * gaps)))[ends]
+    return np.diff(np.interp(boundaries, running_weight, running_gap))
+
+
+def surprisal(probabilities: FloatArray, labels: IntArray) -> FloatArray:
+    given = probabilities[np.arange(len(labels)), labels]
+    bounded: FloatArray = -np.log(np.clip(given, np.finfo(np.float64).eps, 1))
+    return bounded
+
+
+def squared_distance(probabilities: FloatArray, labels: IntArray) -> FloatArray:
+    one_hot = np.eye(probabilities.shape[1])[labels]
+    distances: FloatArray = np.square(probabilities - one_hot).sum(axis=1)
+    return distances
+
+
+def check_bins(bins: int) -> int:
+    if bins < 1:
+        raise RankotomError(f"Calibration needs at least one bin, not {bins}.")
+    return bins
+
+
+def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+    rows = as_probabilities(probabilities)
+    return rows, as_labels(labels, *rows.shape)
+
+
+def _outcomes(confidence: ArrayLike, correct: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    sure = as_confidence(confidence)
+    return sure, as_correct(correct, len(sure))

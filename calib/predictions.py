@@ -1,0 +1,294 @@
+"""What a model said about faces whose emotion is known, checked once and then trusted."""
+
+import csv
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calib.arrays import (
+    SUM_TOLERANCE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_classes,
+    as_labels,
+    as_numbers,
+    as_probabilities,
+    as_votes,
+)
+from calib.emotions import EMOTIONS
+from calib.errors import RankotomError
+from calib.temperature import softmax
+
+Arrays: TypeAlias = dict[str, NDArray[np.generic]]
+
+ARRAY_OF_COLUMN = {"probability": "probabilities", "logit": "logits", "votes": "votes"}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Probabilities (n, k) and the labels (n,) they are measured against.
+
+    Rows within 1e-3 of summing to 1 are renormalised. ``votes`` (n, k) are what annotators
+    said, as counts or shares. The arrays are copies and read-only.
+    """
+
+    probabilities: FloatArray
+    labels: IntArray
+    classes: tuple[str, ...] = ()
+    logits: FloatArray | None = None
+    votes: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        probabilities = as_probabilities(self.probabilities)
+        samples, columns = probabilities.shape
+        arrays: dict[str, FloatArray | IntArray] = {
+            "probabilities": probabilities,
+            "labels": as_labels(self.labels, samples, columns),
+        }
+        if self.logits is not None:
+            arrays["logits"] = _matching_logits(self.logits, probabilities)
+        if self.votes is not None:
+            arrays["votes"] = as_votes(self.votes, samples, columns)
+        for name, array in arrays.items():
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        names = as_classes(self.classes or default_classes(columns), columns)
+        object.__setattr__(self, "classes", names)
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: ArrayLike,
+        labels: ArrayLike,
+        classes: Sequence[str] | None = None,
+        votes: ArrayLike | None = None,
+        temperature: float = 1.0,
+    ) -> "Predictions":
+        """Probabilities are softmax(logits / temperature); the logits are kept as they came."""
+        scores = as_numbers(logits, "logits", dimensions=2)
+        return cls(
+            probabilities=softmax(scores, temperature),
+            labels=as_labels(labels, *scores.shape),
+            classes=tuple(classes or ()),
+            logits=scores,
+            votes=None if votes is None else as_votes(votes, *scores.shape),
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        confidence: FloatArray = np.minimum(self.probabilities.max(axis=1), 1.0)
+        return confidence
+
+    @cached_property
+    def predicted(self) -> IntArray:
+        """The winner of each row; of the logits where known, which no softmax can round to a tie.
+
+        Of equal winners the first class in order.
+        """
+        scores = self.probabilities if self.logits is None else self.logits
+        winners: IntArray = scores.argmax(axis=1)
+        return winners
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        return np.equal(self.predicted, self.labels)
+
+
+def default_classes(columns: int) -> tuple[str, ...]:
+    """FERPlus and AffectNet have the eight emotions, RAF-DB the first seven."""
+    if columns in (len(EMOTIONS), len(EMOTIONS) - 1):
+        return EMOTIONS[:columns]
+    return tuple(f"class {index}" for index in range(columns))
+
+
+def read_predictions(path: Path) -> Predictions:
+    """Predictions of any model, from a ``.npz`` or a ``.csv`` file.
+
+    ``.npz``: arrays ``probabilities`` or ``logits`` (n, k) and ``labels`` (n,), optionally
+    ``votes`` (n, k) and ``classes`` (k,). No pickled objects.
+
+    ``.csv``: a header and a row per sample, with a column ``probability:<class>`` or
+    ``logit:<class>`` for each class, a column ``label`` and optionally ``votes:<class>`` for
+    each class. Other columns are ignored.
+
+    A label is a class index or a class name. With both probabilities and logits, the
+    probabilities are measured, and the logits serve to fit a temperature.
+    """
+    readers = {".npz": _read_npz, ".csv": _read_csv}
+    path = Path(path)
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise RankotomError(
+            f"Cannot read predictions from {path}: expected a file that ends in .npz or .csv."
+        )
+    if not path.is_file():
+        raise RankotomError(f"There is no predictions file {path}.")
+    try:
+        return _assemble(reader(path))
+    except RankotomError as error:
+        raise RankotomError(f"{path}: {error}") from error
+
+
+def _assemble(arrays: Arrays) -> Predictions:
+    scores = "probabilities" if "probabilities" in arrays else "logits"
+    missing = [name for name in (scores, "labels") if name not in arrays]
+    if missing:
+        wanted = ["probabilities or logits" if name == "logits" else name for name in missing]
+        raise RankotomError(
+            f"found no {' and no '.join(wanted)}, only {', '.join(sorted(arrays)) or 'nothing'}. "
+            "A predictions file holds probabilities or logits (n, k) and labels (n)."
+        )
+    columns = as_numbers(arrays[scores], scores, dimensions=2).shape[1]
+    classes = as_classes(
+        [_text(name) for name in arrays["classes"].ravel()]
+        if "classes" in arrays
+        else default_classes(columns),
+        columns,
+    )
+    labels = _label_indices(arrays["labels"], classes)
+    votes = arrays.get("votes")
+    if scores == "logits":
+        return Predictions.from_logits(arrays["logits"], labels, classes, votes)
+    samples = len(arrays[scores])
+    return Predictions(
+        probabilities=as_probabilities(arrays[scores]),
+        labels=as_labels(labels, samples, columns),
+        classes=classes,
+        logits=as_numbers(arrays["logits"], "logits", 2) if "logits" in arrays else None,
+        votes=None if votes is None else as_votes(votes, samples, columns),
+    )
+
+
+def _read_npz(path: Path) -> Arrays:
+    if not zipfile.is_zipfile(path):
+        raise RankotomError("this is not a .npz archive. Write it with numpy.savez.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: np.asarray(archive[name]) for name in archive.files}
+    except ValueError as error:
+        if str(error).startswith("Object arrays"):
+            raise RankotomError(
+                "an array holds pickled Python objects, which can run code when read. "
+                "Save plain numbers and strings."
+            ) from error
+        raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
+    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
+
+
+def _read_csv(path: Path) -> Arrays:
+    header, lines = _csv_lines(path)
+    columns = {name: index for index, name in enumerate(header)}
+    kinds = {
+        kind: [name.removeprefix(f"{kind}:") for name in header if name.startswith(f"{kind}:")]
+        for kind in ARRAY_OF_COLUMN
+    }
+    classes = next((words for words in kinds.values() if words), [])
+    arrays: Arrays = {}
+    for kind, words in kinds.items():
+        if not words:
+            continue
+        if set(words) != set(classes):
+            raise RankotomError(
+                f"the {kind} columns are of {', '.join(words)}, "
+                f"but the first such columns are of {', '.join(classes)}."
+            )
+        arrays[ARRAY_OF_COLUMN[kind]] = _csv_numbers(
+            lines, {name: columns[name] for name in (f"{kind}:{word}" for word in classes)}
+        )
+    if "label" in columns:
+        labels = [fields[columns["label"]].strip() for fields in lines.values()]
+        arrays["labels"] = np.array(labels, dtype=np.str_)
+    if classes:
+        arrays["classes"] = np.array(classes, dtype=np.str_)
+    return arrays
+
+
+def _csv_lines(path: Path) -> tuple[list[str], dict[int, list[str]]]:
+    """The header and the fields of every line that is not blank, by line number."""
+    lines: dict[int, list[str]] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            for fields in reader:
+                if fields:
+                    lines[reader.line_num] = fields
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RankotomError(f"this is not a readable CSV file ({error}).") from error
+    if len(set(header)) != len(header):
+        raise RankotomError("the header names a column twice.")
+    for number, fields in lines.items():
+        if len(fields) != len(header):
+            raise RankotomError(
+                f"line {number} has {len(fields)} fields, but the header names {len(header)}."
+            )
+    return header, lines
+
+
+def _csv_numbers(lines: dict[int, list[str]], columns: dict[str, int]) -> FloatArray:
+    values = np.empty((len(lines), len(columns)))
+    for row, (number, fields) in enumerate(lines.items()):
+        for position, (name, column) in enumerate(columns.items()):
+            try:
+                values[row, position] = float(fields[column])
+            except ValueError as error:
+                raise RankotomError(
+                    f"line {number} holds {fields[column]!r} under {name}, not a number."
+                ) from error
+    return values
+
+
+def _label_indices(
+    labels: NDArray[np.generic], classes: tuple[str, ...]
+) -> NDArray[np.generic] | IntArray:
+    """Names become indices; a text that names no class is read as an index."""
+    if labels.dtype.kind not in "US":
+        return labels
+    positions = {name: index for index, name in enumerate(classes)}
+    indices = []
+    for row, label in enumerate(labels.ravel()):
+        word = _text(label)
+        if word in positions:
+            indices.append(positions[word])
+        elif word.removeprefix("-").isdecimal():
+            indices.append(int(word))
+        else:
+            raise RankotomError(
+                f"the label {word!r} in row {row} is neither a class index nor one of "
+                f"{', '.join(classes)}."
+            )
+    return np.array(indices, dtype=np.int64).reshape(labels.shape)
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _matching_logits(values: ArrayLike, probabilities: FloatArray) -> FloatArray:
+    """Logits must crown the class that the probabilities crown, else they are of another model."""
+    logits = as_numbers(values, "logits", dimensions=2)
+    if logits.shape != probabilities.shape:
+        raise RankotomError(
+            f"The logits have shape {logits.shape}, but the probabilities {probabilities.shape}."
+        )
+    winners = logits.argmax(axis=1)
+    crowned = probabilities[np.arange(len(winners)), winners]
+    apart = crowned < probabilities.max(axis=1) - SUM_TOLERANCE
+    if apart.any():
+        raise RankotomError(
+            f"The logits and the probabilities disagree about the winner, first in row "
+            f"{int(np.argmax(apart))}. Give those of one model, or only one of the two."
+        )
+    return logits

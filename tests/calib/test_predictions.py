@@ -1,0 +1,217 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calib.emotions import EMOTIONS
+from calib.errors import RankotomError
+from calib.predictions import Predictions, read_predictions
+
+ROWS = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]])
+LABELS = np.array([0, 2])
+
+
+def write_npz(folder: Path, **arrays: Any) -> Path:
+    path = folder / "predictions.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def write_csv(folder: Path, text: str) -> Path:
+    path = folder / "predictions.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_confidence_and_predicted_class_are_read_off_the_rows() -> None:
+    predictions = Predictions(ROWS, LABELS)
+    assert predictions.confidence.tolist() == [0.7, 0.6]
+    assert predictions.predicted.tolist() == [0, 1]
+    assert predictions.correct.tolist() == [True, False]
+    assert len(predictions) == 2
+
+
+def test_the_first_of_equal_winners_is_predicted() -> None:
+    assert Predictions(np.array([[0.2, 0.4, 0.4]]), np.array([2])).predicted.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes"),
+    [
+        (8, EMOTIONS),
+        (7, EMOTIONS[:7]),
+        (3, ("class 0", "class 1", "class 2")),
+        (1, ("class 0",)),
+    ],
+)
+def test_classes_without_names_get_the_ones_the_data_sets_use(
+    columns: int, classes: tuple[str, ...]
+) -> None:
+    rows = np.full((1, columns), 1 / columns)
+    assert Predictions(rows, np.array([0])).classes == classes
+
+
+def test_the_arrays_are_read_only_copies() -> None:
+    rows = ROWS.copy()
+    predictions = Predictions(rows, LABELS)
+    rows[0] = 0
+    assert predictions.probabilities[0, 0] == pytest.approx(0.7)
+    with pytest.raises(ValueError, match="read-only"):
+        predictions.probabilities[0, 0] = 0
+
+
+def test_logits_keep_their_winner_where_the_softmax_rounds_to_a_tie() -> None:
+    logits = np.array([[1.0, 1.0 + 2**-52]])
+    predictions = Predictions.from_logits(logits, [1], temperature=20.0)
+    assert predictions.probabilities[0].tolist() == [0.5, 0.5]
+    assert predictions.correct.tolist() == [True]
+
+
+def test_logits_of_another_model_are_refused() -> None:
+    with pytest.raises(RankotomError, match="disagree about the winner, first in row 1"):
+        Predictions(ROWS, LABELS, logits=np.array([[5.0, 0, 0], [5.0, 0, 0]]))
+    with pytest.raises(RankotomError, match=r"logits have shape \(1, 3\)"):
+        Predictions(ROWS, LABELS, logits=np.zeros((1, 3)))
+
+
+def test_an_npz_of_probabilities_is_read_with_all_it_holds(tmp_path: Path) -> None:
+    votes = np.array([[8, 1, 1], [0, 5, 5]])
+    path = write_npz(
+        tmp_path,
+        probabilities=ROWS.astype(np.float32),
+        logits=np.log(ROWS),
+        labels=LABELS,
+        votes=votes,
+        classes=["calm", "glad", "sad"],
+    )
+    predictions = read_predictions(path)
+    assert predictions.probabilities == pytest.approx(ROWS, abs=1e-6)
+    assert predictions.labels.tolist() == [0, 2]
+    assert predictions.classes == ("calm", "glad", "sad")
+    assert predictions.votes is not None
+    assert predictions.votes.tolist() == votes.tolist()
+    assert predictions.logits is not None
+
+
+def test_an_npz_of_logits_gives_their_softmax(tmp_path: Path) -> None:
+    predictions = read_predictions(write_npz(tmp_path, logits=np.log(ROWS) + 3, labels=LABELS))
+    assert predictions.probabilities == pytest.approx(ROWS)
+    assert predictions.logits == pytest.approx(np.log(ROWS) + 3)
+    assert predictions.votes is None
+
+
+@pytest.mark.parametrize("kind", [np.str_, np.bytes_])
+def test_labels_may_be_class_names(tmp_path: Path, kind: type) -> None:
+    path = write_npz(
+        tmp_path,
+        probabilities=ROWS,
+        labels=np.array(["calm", "sad"], dtype=kind),
+        classes=np.array(["calm", "glad", "sad"], dtype=kind),
+    )
+    assert read_predictions(path).labels.tolist() == [0, 2]
+
+
+def test_a_csv_is_read_by_its_header_whatever_the_order_of_its_columns(tmp_path: Path) -> None:
+    path = write_csv(
+        tmp_path,
+        "face,votes:sad,label,probability:calm,probability:sad,votes:calm\n"
+        "a.png,2,sad,0.25,0.75,8\n"
+        "\n"
+        "b.png,7,0,0.5,0.5,3\n",
+    )
+    predictions = read_predictions(path)
+    assert predictions.classes == ("calm", "sad")
+    assert predictions.labels.tolist() == [1, 0]
+    assert predictions.probabilities.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert predictions.votes is not None
+    assert predictions.votes.tolist() == [[8, 2], [3, 7]]
+
+
+def test_a_csv_of_logits_gives_their_softmax(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, "logit:calm,logit:sad,label\n2,2,calm\n")
+    assert read_predictions(path).probabilities.tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"preds": ROWS}, "found no probabilities or logits and no labels, only preds"),
+        ({"probabilities": ROWS}, "found no labels, only probabilities"),
+        ({"labels": LABELS}, "found no probabilities or logits, only labels"),
+        ({"probabilities": ROWS, "labels": LABELS[:1]}, "2 predictions, but the labels"),
+        ({"probabilities": ROWS, "labels": [0, 3]}, "must lie in 0 to 2"),
+        ({"probabilities": ROWS * 2, "labels": LABELS}, "do not sum to 1 in 2 rows"),
+        ({"probabilities": ROWS, "labels": ["glad", "class 0"]}, "label 'glad' in row 0"),
+        ({"probabilities": ROWS, "labels": LABELS, "classes": ["a", "b"]}, "2 class names"),
+        ({"logits": [[np.nan, 0.0, 0.0]], "labels": [0]}, "logits hold NaN"),
+        ({"probabilities": ROWS[0], "labels": LABELS}, "probabilities have shape"),
+        ({"probabilities": ROWS, "labels": LABELS, "votes": ROWS[:1]}, "votes have shape"),
+        ({"probabilities": np.array([[{}]]), "labels": [0]}, "pickled Python objects"),
+    ],
+)
+def test_an_npz_that_cannot_be_measured_says_why_and_where(
+    tmp_path: Path, arrays: dict[str, object], message: str
+) -> None:
+    with pytest.raises(RankotomError, match=rf"predictions\.npz: .*{message}"):
+        read_predictions(write_npz(tmp_path, **arrays))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "found no probabilities or logits and no labels, only nothing"),
+        ("probability:a,probability:b\n0.5,0.5\n", "found no labels"),
+        ("label\n0\n", "found no probabilities or logits, only labels"),
+        ("probability:a,probability:b,label\n", "probabilities are empty"),
+        ("probability:a,probability:b,label\n0.5,0.5\n", "line 2 has 2 fields"),
+        ("probability:a,label\n1,a\n\nmuch,a\n", "line 4 holds 'much' under probability:a"),
+        ("probability:a,label\nnan,a\n", "probabilities hold NaN"),
+        ("probability:a,label,label\n1,0,0\n", "names a column twice"),
+        ("probability:a,votes:b,label\n1,0,0\n", "votes columns are of b, but .* of a"),
+        ("probability:a,label\n1,c\n", "label 'c' in row 0 is neither"),
+        ("probability:a,label\n1,7\n", "must lie in 0 to 0"),
+        ('probability:a,label\n"1,0\n', "not a readable CSV"),
+    ],
+)
+def test_a_csv_that_cannot_be_measured_says_why_and_where(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(RankotomError, match=rf"predictions\.csv: .*{message}"):
+        read_predictions(write_csv(tmp_path, text))
+
+
+def test_a_file_in_another_encoding_is_an_error_without_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes(b"probability:joie \xe9t\xe9,label\n1,0\n")
+    with pytest.raises(RankotomError, match="not a readable CSV"):
+        read_predictions(path)
+
+
+def test_a_file_that_is_no_archive_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.npz"
+    path.write_bytes(b"plain text")
+    with pytest.raises(RankotomError, match=r"not a \.npz archive"):
+        read_predictions(path)
+    with path.open("wb") as file:
+        np.save(file, ROWS)
+    with pytest.raises(RankotomError, match=r"not a \.npz archive"):
+        read_predictions(path)
+
+
+def test_a_damaged_archive_is_named_as_such(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, probabilities=ROWS, labels=LABELS)
+    content = bytearray(path.read_bytes())
+    start = content.index(b"NUMPY")
+    for offset in range(start + 130, start + 150):
+        content[offset] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(RankotomError, match="archive cannot be read"):
+        read_predictions(path)
+
+
+def test_an_unknown_suffix_and_a_missing_file_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(RankotomError, match=r"expected a file that ends in \.npz or \.csv"):
+        read_predictions(tmp_path / "predictions.pkl")
+    with pytest.raises(RankotomError, match=r"There is no predictions file .*gone\.npz"):
+        read_predictions(tmp_path / "gone.npz")
