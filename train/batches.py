@@ -1,0 +1,114 @@
+"""What a step looks at: pixels, labels and random draws, as a function of (seed, epoch, step).
+
+Nothing here remembers anything, so a run that was killed goes on with the very batches that it
+would have seen, and several processes agree on one global batch without talking.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Generator, Tensor
+
+from calib.errors import RankotomError
+from train.augment import Draws, Strength, draw
+from train.ranks import Ranks
+from train.recipe import Recipe
+
+# The two views of an FR face are the paper's weak ones, however strong a recipe's own are: a
+# pseudo-label is the model's opinion of the face, not of an accident to it.
+WEAK = Strength()
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFaces:
+    """Everything that a run looks at, in one framing: pixels are uint8 (n, c, size, size)."""
+
+    classes: tuple[str, ...]
+    fer: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    targets: NDArray[np.float32]  # (n, k) distributions: one-hot labels or vote shares
+    fr: NDArray[np.uint8] | None  # faces without labels
+    choose: NDArray[np.uint8]  # the half of the validation set that choices are made on
+    choose_labels: NDArray[np.int64]
+
+    def check(self, recipe: Recipe) -> None:
+        if len(self.fer) < recipe.batch:
+            raise RankotomError(
+                f"{len(self.fer)} faces to train on don't fill one batch of {recipe.batch}."
+            )
+        if recipe.face_recognition and self.fr is None:
+            raise RankotomError(f"{recipe.name} needs face-recognition faces (LFW); none given.")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One rank's share of a step."""
+
+    fer: Tensor  # uint8 (n, c, h, w)
+    labels: Tensor
+    targets: Tensor
+    draws: Draws
+    fr: Tensor | None  # uint8 (m, c, h, w), one for each of the first m FER faces
+    fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the one that is trained on
+    blend_draws: Draws
+    fer_above: Tensor  # (m,) bool: the FER face gives the upper half
+    seed: int
+
+
+def batches(
+    recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
+) -> Iterator[Batch]:
+    order = shuffled(len(faces.fer), recipe.seed, epoch, "fer")
+    blends = round(recipe.batch * recipe.partners)
+    fr_order = np.zeros(0, dtype=np.int64)
+    steps = steps_an_epoch(recipe, faces)
+    if recipe.face_recognition and faces.fr is not None:
+        rounds = -(-steps * blends // len(faces.fr))
+        fr_order = np.concatenate(
+            [shuffled(len(faces.fr), recipe.seed, epoch, "fr", turn) for turn in range(rounds)]
+        )
+    mine, my_blends = ranks.part(recipe.batch), ranks.part(blends)
+    for step in range(steps):
+        seed = derived_seed(recipe.seed, epoch, step)
+        randomness = Generator().manual_seed(seed)
+        draws = draw(recipe.batch, recipe.strength, randomness).part(mine)
+        blend_draws = draw(blends, recipe.strength, randomness).part(my_blends)
+        fer_above = (torch.rand(blends, generator=randomness) < 0.5)[my_blends]
+        view_a, view_b, trained = (
+            draw(blends, strength, randomness).part(my_blends)
+            for strength in (WEAK, WEAK, recipe.strength)
+        )
+        where = order[step * recipe.batch : (step + 1) * recipe.batch][mine]
+        fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
+        yield Batch(
+            fer=torch.from_numpy(faces.fer[where]).to(device),
+            labels=torch.from_numpy(faces.labels[where]).to(device),
+            targets=torch.from_numpy(faces.targets[where]).to(device),
+            draws=draws,
+            fr=None
+            if faces.fr is None or not len(fr_where)
+            else torch.from_numpy(faces.fr[fr_where]).to(device),
+            fr_draws=(view_a, view_b, trained),
+            blend_draws=blend_draws,
+            fer_above=fer_above.to(device),
+            seed=seed,
+        )
+
+
+def steps_an_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
+    """Whole batches only; what is left over differs from epoch to epoch."""
+    return len(faces.fer) // recipe.batch
+
+
+def shuffled(count: int, *where: object) -> NDArray[np.int64]:
+    generator = Generator().manual_seed(derived_seed(*where))
+    return torch.randperm(count, generator=generator).numpy()
+
+
+def derived_seed(*where: object) -> int:
+    digest = hashlib.blake2b(repr(where).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1  # a generator's seed is signed

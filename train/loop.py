@@ -1,0 +1,226 @@
+"""The algorithm, top to bottom: Rank-O-ToM as the paper tells it.
+
+FER faces with labels, FR faces without
+  -> two weak views of each FR face; a pseudo-label where it passes a class's threshold
+  -> blends: the upper half of one face on the lower half of the other, labels mixed alike
+  -> focal loss on all of them, ranking loss on the confidences of blends and originals
+  -> after each epoch, new thresholds from the confidence of the correct FER faces
+"""
+
+import copy
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim import Adam, AdamW, Optimizer
+
+from train.augment import augment, scale_pixels
+from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_an_epoch
+from train.blend import blend_faces, blend_labels
+from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
+from train.losses import cross_entropy, focal, ranking
+from train.networks import build_network
+from train.progress import RunLog
+from train.pseudo_labels import CorrectConfidence, pseudo_label, update_thresholds
+from train.ranks import Ranks, share_batch_statistics
+from train.recipe import Recipe
+
+
+def train(
+    recipe: Recipe, faces: TrainingFaces, run: Path, ranks: Ranks, weights: Path | None = None
+) -> Path:
+    """A recipe to its end, from the last checkpoint in the run's folder if there is one."""
+    faces.check(recipe)
+    torch.manual_seed(derived_seed(recipe.seed, "weights"))
+    network: nn.Module = build_network(
+        recipe.network, channels=recipe.channels, classes=len(faces.classes), dropout=recipe.dropout
+    )
+    if weights is not None:
+        load_weights(weights, network)
+    if ranks.world > 1:
+        share_batch_statistics(network)
+    network = channels_last(network.to(ranks.device))
+    averaged = copy.deepcopy(network).eval()
+    optimizer = build_optimizer(recipe, network)
+    thresholds = torch.full((len(faces.classes),), recipe.threshold_start, dtype=torch.float64)
+
+    path, first = run / "checkpoint.safetensors", 0
+    if path.exists():
+        checkpoint = load_checkpoint(path)
+        resume(checkpoint, path, recipe, network, averaged, optimizer)
+        thresholds, first = checkpoint.thresholds, checkpoint.epoch
+
+    parallel = ranks.wrap(network)
+    steps = steps_an_epoch(recipe, faces)
+    with RunLog(run, recipe, faces.classes, done=first, shown=ranks.leads) as log:
+        for epoch in range(first, recipe.epochs):
+            log.start_epoch(epoch, steps)
+            correct = CorrectConfidence.none(len(faces.classes))
+            for step, batch in enumerate(batches(recipe, faces, epoch, ranks, ranks.device)):
+                set_learning_rate(optimizer, recipe, (epoch + step / steps) / recipe.epochs)
+                outcome = rank_o_tom(recipe, parallel, network, batch, thresholds, epoch, ranks)
+                optimizer.zero_grad(set_to_none=True)
+                outcome.loss.backward()
+                optimizer.step()
+                average(averaged, network, recipe.ema, step + epoch * steps)
+                correct.add(outcome.probabilities, batch.labels)
+                log.step(outcome.loss.item(), outcome.offered, outcome.kept)
+
+            total, count = ranks.sum(correct.total), ranks.sum(correct.count)
+            thresholds = update_thresholds(
+                thresholds, CorrectConfidence(total, count), epoch, beta=recipe.threshold_beta
+            )
+            if ranks.leads:
+                logits = predict(averaged, faces.choose, ranks.device)
+                save_checkpoint(
+                    path,
+                    recipe=recipe,
+                    epoch=epoch + 1,
+                    network=network,
+                    averaged=averaged,
+                    optimizer=optimizer,
+                    thresholds=thresholds,
+                )
+                log.end_epoch(thresholds, logits, faces.choose_labels)
+    return path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    loss: Tensor
+    probabilities: Tensor  # of the FER faces
+    offered: int  # FR faces looked at
+    kept: int  # of those, with a pseudo-label
+
+
+def rank_o_tom(
+    recipe: Recipe,
+    parallel: nn.Module,
+    network: nn.Module,
+    batch: Batch,
+    thresholds: Tensor,
+    epoch: int,
+    ranks: Ranks,
+) -> Outcome:
+    """One step's loss: Eq. 1 to 6 on one batch."""
+    size = recipe.size_at(epoch)
+    count, blends = len(batch.fer), len(batch.fer_above)
+
+    # The originals: FER faces, then the FR faces that earned a pseudo-label (Eq. 5 and 6).
+    pixels, targets = batch.fer, batch.targets
+    faces = augment(batch.fer, batch.draws, size)
+    first = torch.arange(blends, device=faces.device)
+    second = first ^ 1  # without FR faces, neighbours of the shuffled batch blend with each other
+    chosen = torch.ones_like(first, dtype=torch.bool)
+    if batch.fr is not None:
+        view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
+        with torch.no_grad(), as_it_is_used(network):
+            opinion_a, opinion_b = (network(view).softmax(dim=1) for view in (view_a, view_b))
+        pseudo = pseudo_label(opinion_a, opinion_b, thresholds)
+        chosen = pseudo.kept
+        pixels = torch.cat([pixels, batch.fr[chosen]])
+        faces = torch.cat([faces, trained[chosen]])
+        targets = torch.cat([targets, pseudo.targets(recipe.pseudo_targets)[chosen]])
+        second = count + chosen.cumsum(0) - 1
+    first, second, fer_above = first[chosen], second[chosen], batch.fer_above[chosen]
+
+    # The blends (Eq. 2), cut from the pictures as they are and augmented as one face.
+    originals = len(faces)
+    if recipe.blends:
+        upper, lower = torch.where(fer_above, first, second), torch.where(fer_above, second, first)
+        blended = blend_faces(pixels[upper], pixels[lower])
+        faces = torch.cat([faces, augment(blended, batch.blend_draws.part(chosen.cpu()), size)])
+        targets = torch.cat([targets, blend_labels(targets[upper], targets[lower])])
+
+    torch.manual_seed(batch.seed)  # dropout
+    with torch.autocast(faces.device.type, torch.bfloat16, enabled=faces.device.type == "cuda"):
+        logits = parallel(faces.contiguous(memory_format=torch.channels_last))
+    logits = logits.float()
+    loss = ranks.mean(label_loss(recipe, logits, targets))
+    probabilities = logits.softmax(dim=1)
+    if recipe.blends and recipe.ranking_weight > 0:
+        confidence = probabilities.max(dim=1).values
+        loss = loss + recipe.ranking_weight * ranks.mean(
+            ranking(
+                confidence[originals:],
+                confidence[first],
+                confidence[second],
+                margin=recipe.ranking_margin,
+            )
+        )
+    return Outcome(loss, probabilities[:count], blends if batch.fr is not None else 0, len(first))
+
+
+def channels_last(network: nn.Module) -> nn.Module:
+    """Convolution weights in the layout that CPUs and tensor cores are fastest with."""
+    for weight in network.parameters():
+        if weight.ndim == 4:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+    return network
+
+
+def label_loss(recipe: Recipe, logits: Tensor, targets: Tensor) -> Tensor:
+    if recipe.loss == "cross-entropy":
+        return cross_entropy(logits, targets)
+    return focal(logits, targets, gamma=recipe.focal_gamma, alpha=recipe.focal_alpha)
+
+
+@contextmanager
+def as_it_is_used(network: nn.Module) -> Iterator[None]:
+    """Running statistics and no dropout, for the time being."""
+    network.eval()
+    try:
+        yield
+    finally:
+        network.train()
+
+
+def predict(network: nn.Module, faces: NDArray[np.uint8], device: torch.device) -> Tensor:
+    """Logits (n, k) of faces as they are, on the CPU."""
+    with torch.inference_mode():
+        logits = [
+            network(scale_pixels(torch.from_numpy(np.array(part)).to(device))).float().cpu()
+            for part in np.array_split(faces, max(1, len(faces) // 256))
+        ]
+    return torch.cat(logits)
+
+
+def build_optimizer(recipe: Recipe, network: nn.Module) -> Optimizer:
+    # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
+    matrices = [p for p in network.parameters() if p.ndim > 1]
+    vectors = [p for p in network.parameters() if p.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": recipe.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    kind = AdamW if recipe.optimizer == "adamw" else Adam
+    return kind(groups, lr=recipe.learning_rate)
+
+
+def set_learning_rate(optimizer: Optimizer, recipe: Recipe, progress: float) -> None:
+    """``progress`` through the run, from 0 to 1; one-cycle rises for a tenth, then a cosine."""
+    rate = recipe.learning_rate
+    if recipe.schedule == "one-cycle":
+        rise = 0.1
+        if progress < rise:
+            rate *= 0.04 + 0.96 * progress / rise
+        else:
+            rate *= 0.5 * (1 + math.cos(math.pi * (progress - rise) / (1 - rise)))
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+@torch.no_grad()
+def average(averaged: nn.Module, network: nn.Module, decay: float, step: int) -> None:
+    """The averaged weights follow the network's; at the start faster, to forget where it began."""
+    decay = min(decay, (1 + step) / (10 + step))
+    for mean, value in zip(averaged.parameters(), network.parameters(), strict=True):
+        mean.lerp_(value, 1 - decay)
+    for kept, buffer in zip(averaged.buffers(), network.buffers(), strict=True):
+        kept.copy_(buffer)

@@ -1,0 +1,129 @@
+"""What a run shows while it goes, and what it leaves: recipe.json and metrics.csv in its folder."""
+
+import csv
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
+
+from calib.files import replacing
+from calib.metrics import accuracy, ece, nll
+from calib.temperature import fit_temperature, softmax
+from train.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """A row of metrics.csv; accuracy and what follows are on the choosing half of valid."""
+
+    epoch: int
+    seconds: float
+    loss: float
+    pseudo_labelled: float  # share of the FR faces offered
+    accuracy: float
+    ece: float
+    temperature: float
+    ece_at_temperature: float
+    nll_at_temperature: float
+    thresholds: str
+
+
+class RunLog:
+    """The progress bar of a run and its metrics file; without ``shown`` it does neither."""
+
+    def __init__(
+        self, run: Path, recipe: Recipe, classes: tuple[str, ...], *, done: int, shown: bool
+    ) -> None:
+        self.run, self.recipe, self.classes, self.shown = run, recipe, classes, shown
+        self.path = run / "metrics.csv"
+        self.rows = self._rows_before(done)
+        self.console = Console(stderr=True)
+        self.bar = Progress(
+            TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f} · pseudo-labelled {task.fields[kept]:.0%}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            disable=not shown or not self.console.is_terminal,
+        )
+        self.task = self.bar.add_task(
+            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0
+        )
+
+    def __enter__(self) -> "RunLog":
+        if self.shown:
+            self.run.mkdir(parents=True, exist_ok=True)
+            with replacing(self.run / "recipe.json") as file:
+                file.write_text(self.recipe.as_json() + "\n")
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bar.stop()
+
+    def start_epoch(self, epoch: int, steps: int) -> None:
+        self.epoch, self.started = epoch, monotonic()
+        self.losses: list[float] = []
+        self.offered = self.kept = 0
+        self.bar.reset(self.task, total=steps, epoch=epoch + 1)
+
+    def step(self, loss: float, offered: int, kept: int) -> None:
+        self.losses.append(loss)
+        self.offered += offered
+        self.kept += kept if offered else 0
+        self.bar.update(
+            self.task, advance=1, loss=float(np.mean(self.losses[-50:])), kept=self._kept_share()
+        )
+
+    def _kept_share(self) -> float:
+        return self.kept / self.offered if self.offered else 0.0
+
+    def end_epoch(self, thresholds: Tensor, logits: Tensor, labels: NDArray[np.int64]) -> None:
+        scores = logits.double().numpy()
+        temperature = fit_temperature(scores, labels)
+        before, after = softmax(scores), softmax(scores, temperature)
+        correct = before.argmax(axis=1) == labels
+        record = EpochRecord(
+            epoch=self.epoch + 1,
+            seconds=round(monotonic() - self.started, 1),
+            loss=round(float(np.mean(self.losses)), 5),
+            pseudo_labelled=round(self._kept_share(), 4),
+            accuracy=round(accuracy(before, labels), 5),
+            ece=round(ece(before.max(axis=1), correct), 5),
+            temperature=round(temperature, 4),
+            ece_at_temperature=round(ece(after.max(axis=1), correct), 5),
+            nll_at_temperature=round(nll(after, labels), 5),
+            thresholds=" ".join(f"{value:.3f}" for value in thresholds.tolist()),
+        )
+        self.rows.append({key: str(value) for key, value in asdict(record).items()})
+        with replacing(self.path) as file, file.open("w", newline="") as output:
+            writer = csv.DictWriter(output, fieldnames=list(asdict(record)))
+            writer.writeheader()
+            writer.writerows(self.rows)
+        self.console.print(
+            f"epoch {record.epoch}/{self.recipe.epochs}  {record.seconds:.0f} s  "
+            f"loss {record.loss:.3f}  accuracy {record.accuracy:.1%}  ECE {record.ece:.1%} "
+            f"({record.ece_at_temperature:.1%} at T {record.temperature:.2f})  "
+            f"NLL {record.nll_at_temperature:.3f}  pseudo-labelled {record.pseudo_labelled:.0%}  "
+            f"thresholds {record.thresholds}",
+            highlight=False,
+        )
+
+    def _rows_before(self, done: int) -> list[dict[str, str]]:
+        """The rows of epochs that the checkpoint holds; a later one will be lived again."""
+        if not self.path.exists():
+            return []
+        with self.path.open(newline="") as file:
+            return [row for row in csv.DictReader(file) if int(row["epoch"]) <= done]
