@@ -1,0 +1,92 @@
+# Every target makes what it needs in .venv; a stamp file there makes the second run quick.
+#
+#   make demo       a first look: core install only, no camera, no torch
+#   make test       ruff, mypy --strict and pytest
+#   make lint       ruff and mypy --strict alone
+#   make bench      how long the commands and the statistics take here
+#   make pictures   draw the README's pictures again
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CORE   := $(VENV)/.installed-core
+DEV    := $(VENV)/.installed-dev
+
+EXAMPLES  := docs/examples
+REFERENCE := $(EXAMPLES)/fp32.npz
+CANDIDATE := $(EXAMPLES)/int8.npz
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench examples pictures clean system
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(CORE)
+	@echo "Invented predictions (docs/examples.py), to show the report:"
+	$(BIN)/rankotom-edge evaluate $(REFERENCE)
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+
+bench: $(CORE)
+	@echo "rankotom-edge --help (the budget is 400 msec):"
+	@$(BIN)/python -m timeit -n 1 -r 5 -s "import subprocess" \
+	  "subprocess.run(['$(BIN)/rankotom-edge', '--help'], stdout=subprocess.DEVNULL, check=True)"
+	@echo "1,000 bootstrap resamples of $(REFERENCE) (the budget for 3,573 faces is 2 sec):"
+	@$(BIN)/python -m timeit -n 1 -r 3 \
+	  -s "from pathlib import Path; from calib.predictions import read_predictions" \
+	  -s "from calib.resampling import bootstrap" \
+	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
+
+examples: $(CORE)
+	$(BIN)/python docs/examples.py $(EXAMPLES)
+
+pictures: $(CORE)
+	$(BIN)/python docs/pictures.py $(REFERENCE) $(CANDIDATE) docs/images
+
+clean:
+	rm -rf $(VENV) build ./*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# --- what the targets need ------------------------------------------------------------------
+
+$(BIN)/python: | system
+	$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml constraints.txt | system $(BIN)/python
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e .
+	@touch $@
+
+# torch is pinned in constraints.txt: an open range would fetch gigabytes of CUDA.
+$(DEV): pyproject.toml constraints.txt | system $(BIN)/python
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt \
+	  -e '.[train,web,dev]'
+	@touch $@ $(CORE)
+
+# Shared libraries that the OpenCV and MediaPipe wheels expect of the system, each with the
+# Debian package that brings it; and ensurepip, which Debian keeps apart from Python.
+LIBRARIES := libGL.so.1=libgl1 libglib-2.0.so.0=libglib2.0-0 libxcb.so.1=libxcb1 \
+             libSM.so.6=libsm6 libEGL.so.1=libegl1 libGLESv2.so.2=libgles2
+
+system:
+	@command -v ldconfig >/dev/null || PATH="$$PATH:/usr/sbin:/sbin"; \
+	command -v ldconfig >/dev/null || exit 0; \
+	missing=""; found=" $$(ldconfig -p | awk '{print $$1}' | tr '\n' ' ')"; \
+	for pair in $(LIBRARIES); do \
+	  case "$$found" in *" $${pair%%=*} "*) ;; *) missing="$$missing $${pair#*=}";; esac; \
+	done; \
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
+	test -n "$$missing" || exit 0; \
+	if command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
+	  echo "installing with apt-get:$$missing"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else \
+	  echo "missing system packages; as root: apt-get install$$missing" >&2; exit 1; \
+	fi

@@ -1,0 +1,311 @@
+"""The reports as pictures. matplotlib is loaded only when one is asked for."""
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.blends import CompoundHeatmap
+from calib.diagrams import HEATMAP_ROWS, bounds
+from calib.drift import Drift, Limits, Verdict
+from calib.errors import RankotomError
+from calib.evaluation import Evaluation
+from calib.files import replacing
+from calib.layout import NAMES, percent, points
+from calib.metrics import Bin
+from calib.report import calibration_verdict, model_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".pdf", ".png", ".svg")
+# Okabe and Ito's colours, in the shades that stand on white.
+BLUE, SKY, ORANGE, RUST = "#0072b2", "#56b4e9", "#e69f00", "#d55e00"
+INK, BAR, FAINT, GRID = "#22262b", "#c9d0d8", "#7d8794", "#eceff2"
+# How many limits either side of 0 a drift's picture shows.
+REACH = 3.0
+STYLE: dict[Any, Any] = {
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "font.size": 9.5,
+    "legend.frameon": False,
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.color": FAINT,
+    "ytick.labelcolor": INK,
+}
+
+
+def plot_evaluation(
+    evaluation: Evaluation, path: Path, heatmap: CompoundHeatmap | None = None
+) -> None:
+    """The reliability diagram, the calibration errors over their floor, and the blends if any."""
+    blends = heatmap is not None and bool(heatmap.rows)
+    with _picture(path, (11.5, 9.8 if blends else 5.8)) as figure:
+        consistent, words = calibration_verdict(evaluation)
+        _headline(
+            figure,
+            f"{model_name(evaluation)}, {evaluation.n:,} faces",
+            words,
+            BLUE if consistent else RUST,
+        )
+        plan: list[Any] = [["diagram", "errors"], ["diagram", "classes"], ["counts", "classes"]]
+        heights = [1.3, 1.3, 0.6]
+        if blends:
+            plan, heights = [*plan, ["blends", "blends"]], [*heights, 2.6]
+        axes = figure.subplot_mosaic(plan, width_ratios=[1.15, 1], height_ratios=heights)
+        _reliability(axes["diagram"], axes["counts"], evaluation.reliability)
+        axes["diagram"].set_title("Reliability")
+        _errors_over_floor(axes["errors"], evaluation)
+        _class_calibration(axes["classes"], evaluation)
+        if heatmap is not None and blends:
+            _heatmap(axes["blends"], heatmap)
+
+
+def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> None:
+    """Both reliability diagrams, the changes against their limits, and the flips by class."""
+    with _picture(path, (11.5, 10)) as figure:
+        _headline(
+            figure,
+            f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
+            f"the same {drift.reference.n:,} faces",
+            " ".join(verdict.reasons) or "Within every limit.",
+            BLUE if verdict.passed else RUST,
+        )
+        axes = figure.subplot_mosaic(
+            [["before", "after"], ["before counts", "after counts"], ["changes", "flips"]],
+            height_ratios=[4, 1, 3.4],
+        )
+        for moment, evaluation in (("before", drift.reference), ("after", drift.candidate)):
+            _reliability(axes[moment], axes[f"{moment} counts"], evaluation.reliability)
+            error = percent(evaluation.figures["ece"].value, 2)
+            axes[moment].set_title(f"{moment.title()}: {model_name(evaluation)}, ECE {error}")
+        _changes(axes["changes"], drift, limits)
+        _flips(axes["flips"], drift)
+
+
+@contextmanager
+def _picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
+    """A figure that becomes the file once it is drawn; no pyplot, so no state is left behind."""
+    if path.suffix.lower() not in FORMATS:
+        raise RankotomError(
+            f"cannot draw {path}: a picture's name ends in {', '.join(FORMATS[:-1])} or "
+            f"{FORMATS[-1]}"
+        )
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, facecolor="white")
+        yield figure
+        with replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+
+
+def _headline(figure: "Figure", title: str, words: str, colour: str) -> None:
+    """The title and the verdict, over a part of the figure that the layout leaves free."""
+    lines = textwrap.wrap(words, 120)
+    height = figure.get_figheight()
+    free = (0.6 + 0.2 * len(lines)) / height
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - free))
+    figure.text(0.012, 1 - 0.14 / height, title, va="top", fontsize=14, fontweight="bold")
+    verdict = "\n".join(lines)
+    figure.text(0.012, 1 - 0.45 / height, verdict, va="top", fontsize=10.5, color=colour)
+
+
+def _reliability(diagram: "Axes", counts: "Axes", bins: tuple[Bin, ...]) -> None:
+    """The diagram, and beneath it how many faces each bar stands on."""
+    diagram.plot([0, 100], [0, 100], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
+    for bin_ in bins:
+        if bin_.confidence is None or bin_.accuracy is None:
+            continue
+        _bar(diagram, bin_, bin_.confidence, bin_.accuracy)
+    diagram.set(xlim=(0, 100), ylim=(0, 100), ylabel="how often that was right, %")
+    diagram.grid(color=GRID, zorder=0)
+    _key(diagram)
+    middles = [50 * (bin_.low + bin_.high) for bin_ in bins]
+    numbers = [bin_.count for bin_ in bins]
+    counts.bar(middles, numbers, width=92 / len(bins), color=FAINT)
+    for middle, number in zip(middles, numbers, strict=True):
+        if number:
+            counts.annotate(
+                f"{number:,}",
+                (middle, number),
+                (0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
+                color=FAINT,
+            )
+    counts.set(
+        xlim=(0, 100), xlabel="confidence shown, %", ylabel="faces", ylim=(0, 1.3 * max(numbers))
+    )
+    counts.set_yticks([])
+    counts.spines["left"].set_visible(False)
+
+
+def _bar(axes: "Axes", bin_: Bin, confidence: float, accuracy: float) -> None:
+    left, width = 100 * bin_.low, 100 * (bin_.high - bin_.low)
+    solid, top = 100 * min(confidence, accuracy), 100 * max(confidence, accuracy)
+    over = confidence > accuracy
+    axes.bar(left, solid, width, align="edge", color=BAR, edgecolor="white", zorder=2)
+    axes.bar(
+        left,
+        top - solid,
+        width,
+        bottom=solid,
+        align="edge",
+        color=ORANGE if over else SKY,
+        edgecolor="white",
+        hatch="////" if over else "",
+        zorder=3,
+    )
+
+
+def _key(axes: "Axes") -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    axes.legend(
+        handles=[
+            Patch(color=BAR, label="right"),
+            Patch(facecolor=ORANGE, edgecolor="white", hatch="////", label="too sure"),
+            Patch(color=SKY, label="not sure enough"),
+            Line2D([], [], color=INK, linewidth=1, linestyle="--", label="perfect calibration"),
+        ],
+        loc="upper left",
+        fontsize=8.5,
+    )
+
+
+def _errors_over_floor(axes: "Axes", evaluation: Evaluation) -> None:
+    """Each calibration error with its interval, over the band that chance alone explains."""
+    shown = [
+        (NAMES[name][0], figure)
+        for name, figure in evaluation.figures.items()
+        if name in ("ece", "aece", "mce50") and figure.value is not None
+    ]
+    for row, (_, figure) in enumerate(shown):
+        value = 100 * (figure.value or 0.0)
+        if figure.floor is not None:
+            axes.barh(row, 100 * figure.floor.p95, height=0.62, color=BAR, zorder=1)
+            axes.plot([100 * figure.floor.mean] * 2, [row - 0.31, row + 0.31], color=FAINT, lw=1)
+        colour = BLUE if figure.consistent else RUST
+        if figure.interval is not None:
+            axes.plot(
+                [100 * figure.interval.low, 100 * figure.interval.high], [row, row], color=colour
+            )
+        axes.plot(value, row, "o", color=colour, markersize=7, zorder=3)
+        axes.annotate(
+            f"{value:.1f} %",
+            (value, row),
+            (0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8.5,
+            color=colour,
+        )
+    axes.set_yticks(range(len(shown)), [name for name, _ in shown])
+    axes.set(ylim=(len(shown) - 0.4, -0.7), xlim=(0, None))
+    axes.set_xlabel("%; grey: what chance alone explains")
+    axes.set_title("Calibration errors over their floor")
+
+
+def _class_calibration(axes: "Axes", evaluation: Evaluation) -> None:
+    """What the model says when it names an emotion, and how often that is right."""
+    known = [figures for figures in evaluation.per_class if figures.precision is not None][:24]
+    for row, figures in enumerate(known):
+        says, right = 100 * (figures.confidence or 0.0), 100 * (figures.precision or 0.0)
+        colour = ORANGE if says > right else SKY
+        axes.plot([says, right], [row, row], color=colour, linewidth=4, solid_capstyle="butt")
+        axes.plot(says, row, "|", color=INK, markersize=11, markeredgewidth=1.6)
+        axes.plot(right, row, "o", color=colour, markersize=7)
+    axes.set_yticks(range(len(known)), [figures.name for figures in known])
+    axes.set(ylim=(len(known) - 0.5, -0.5), xlim=(None, 102))
+    axes.set_xlabel("%; | what it says when it names it, ● how often that is right")
+    axes.set_title("Emotion by emotion")
+    axes.grid(axis="y", color=GRID)
+    axes.set_axisbelow(True)
+
+
+def _heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
+
+    shown = 100 * heatmap.confidence[:HEATMAP_ROWS]
+    ground = LinearSegmentedColormap.from_list("blues", ["white", SKY, BLUE])
+    axes.imshow(shown, cmap=ground, vmin=0, vmax=80, aspect="auto")
+    for (row, column), share in np.ndenumerate(shown):
+        framed = column in heatmap.constituents[row]
+        axes.text(
+            column,
+            row,
+            f"{share:.0f}",
+            ha="center",
+            va="center",
+            color="white" if share > 50 else INK,
+            fontweight="bold" if framed else "normal",
+        )
+        if framed:
+            axes.add_patch(
+                Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=ORANGE, lw=2)
+            )
+    names = [f"{heatmap.rows[row]}  ({heatmap.counts[row]:,})" for row in range(len(shown))]
+    axes.set_yticks(range(len(shown)), names)
+    axes.set_xticks(range(len(heatmap.columns)), heatmap.columns)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title("Blends that people saw: mean confidence in %, the two voted emotions framed")
+
+
+def _changes(axes: "Axes", drift: Drift, limits: Limits) -> None:
+    """Every change in units of its limit, so that one line at 1 is the limit of all."""
+    values = {**drift.change, "flips": drift.flips.rate}
+    rows = [(name, bound) for name, bound in bounds(limits).items() if bound.size > 0]
+    axes.axvspan(-REACH, 1, color=GRID, zorder=0)
+    axes.axvline(0, color=FAINT, linewidth=1)
+    axes.axvline(1, color=RUST, linewidth=1.5, linestyle="--")
+    for row, (name, bound) in enumerate(rows):
+        colour = RUST if bound.passed_by(values[name]) else BLUE
+        value, low, high = (
+            bound.harm * change / bound.size
+            for change in (values[name], drift.intervals[name].low, drift.intervals[name].high)
+        )
+        shape = "o" if abs(value) <= REACH else "<" if value < 0 else ">"
+        edge = 0.97 * REACH
+        axes.plot([low, high], [row, row], color=colour, linewidth=2)
+        axes.plot(np.clip(value, -edge, edge), row, shape, color=colour, markersize=8)
+    labels = [
+        f"{'flips' if name == 'flips' else NAMES[name][0]}\n{points(values[name], 2)}"
+        for name, _ in rows
+    ]
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6))
+    axes.set_xlabel("harm in units of the limit, with paired 95 % intervals; past 1 is a no")
+    axes.set_title("Changes against their limits")
+
+
+def _flips(axes: "Axes", drift: Drift) -> None:
+    measured = [(each.name, each.flips) for each in drift.per_class if each.flips][:24]
+    names = [name for name, _ in measured]
+    broken = np.array([100 * flips.broken for _, flips in measured])
+    mended = np.array([100 * flips.mended for _, flips in measured])
+    sideways = np.array([100 * flips.rate for _, flips in measured]) - broken - mended
+    axes.barh(names, broken, color=ORANGE, hatch="////", edgecolor="white", label="right to wrong")
+    axes.barh(names, sideways, left=broken, color=BAR, label="wrong to wrong")
+    axes.barh(names, mended, left=broken + sideways, color=SKY, label="wrong to right")
+    axes.invert_yaxis()
+    axes.set_xlabel("% of the emotion's faces")
+    axes.set_title("Faces whose emotion changed")
+    axes.legend(fontsize=8.5)

@@ -1,0 +1,82 @@
+"""Draw the README's pictures: the reports as SVG, from two predictions files on the same faces.
+
+python docs/pictures.py REFERENCE CANDIDATE FOLDER
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.terminal_theme import TerminalTheme
+
+from calib.blends import compound_heatmap
+from calib.drift import Limits, judge, measure_drift
+from calib.evaluation import evaluate
+from calib.files import replacing
+from calib.predictions import read_predictions
+from calib.report import drift_report, evaluation_report
+
+COLUMNS = 92
+# rich links a font on the net; the viewer's own monospace font does as well.
+REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
+THEME = TerminalTheme(
+    (16, 20, 26),
+    (222, 226, 232),
+    [
+        (38, 43, 51),
+        (213, 94, 0),
+        (0, 158, 115),
+        (230, 159, 0),
+        (0, 114, 178),
+        (204, 121, 167),
+        (86, 180, 233),
+        (222, 226, 232),
+    ],
+)
+
+
+def draw(report: RenderableType, title: str, path: Path) -> None:
+    """What a terminal would show, with the same characters and colours."""
+    with open("/dev/null", "w") as nowhere:
+        console = Console(
+            record=True, width=COLUMNS, file=nowhere, force_terminal=True, highlight=False
+        )
+        console.print(report)
+    svg = console.export_svg(title=title, theme=THEME, unique_id=path.stem)
+    with replacing(path) as temporary:
+        temporary.write_text(REMOTE_FONT.sub("", svg), encoding="utf-8")
+    print(path)
+
+
+def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
+    reference, candidate = read_predictions(reference_file), read_predictions(candidate_file)
+    evaluation = evaluate(reference, model={"file": reference_file.name})
+    heatmap = None
+    if reference.votes is not None:
+        heatmap = compound_heatmap(reference.probabilities, reference.votes, reference.classes)
+    drift = measure_drift(
+        reference,
+        candidate,
+        reference_model={"file": reference_file.name},
+        candidate_model={"file": candidate_file.name},
+    )
+    limits = Limits()
+    verdict = judge(drift, limits)
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(
+        evaluation_report(evaluation, heatmap),
+        f"rankotom-edge evaluate {reference_file.name}",
+        folder / "evaluate.svg",
+    )
+    draw(
+        drift_report(drift, verdict, limits),
+        f"rankotom-edge drift {reference_file.name} {candidate_file.name}",
+        folder / "drift.svg",
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(*(Path(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""``rankotom-edge export``: from a training run to the model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankotom_edge.commands.extras import extra
+from rankotom_edge.commands.output import JsonTarget, show, write_json
+from rankotom_edge.commands.predictions import DataOption
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+def export(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="The folder of a training run, or its checkpoint.", exists=True
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE.onnx", help="The model file; its name is the model's."
+        ),
+    ],
+    data: DataOption = None,
+    mirror: Annotated[
+        bool,
+        typer.Option(
+            "--mirror/--no-mirror",
+            help="Look at each face and its mirror image: surer answers for twice the time.",
+        ),
+    ] = True,
+    json: JsonTarget = None,
+) -> None:
+    """A training run as one ONNX file that runs anywhere, without torch.
+    [dim]rankotom-edge export runs/edge-ferplus --output ferplus-fp32.onnx[/]
+
+    The temperature is fitted on one half of the valid faces and the figures
+    are of the other. The file is kept only if it answers as torch does.
+    """
+    from rich.console import Group
+
+    from calib.errors import RankotomError
+    from calib.layout import note
+    from rankotom_edge.commands.models import card_report
+
+    if output.suffix != ".onnx":
+        raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
+    with extra("train"):
+        from export.to_onnx import export_checkpoint
+
+    checkpoint = run / CHECKPOINT if run.is_dir() else run
+    exported = export_checkpoint(checkpoint, output, data=data, mirror=mirror)
+    if json is not None:
+        write_json(json, {**exported.artifact.as_json(), "parity": exported.parity})
+    agreement = note(f"Logits agree with torch within {exported.parity:.1g} on real faces.")
+    show(Group(card_report(exported.artifact), agreement), json)

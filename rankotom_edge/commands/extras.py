@@ -1,0 +1,28 @@
+"""Optional dependencies: a command that lacks one says which extra to install."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from calib.errors import RankotomError
+
+OURS = {"calib", "export", "rankotom_edge", "train"}
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Around imports that need ``pip install 'rankotom-edge[name]'``.
+
+    >>> with extra("train"):
+    ...     from train.loop import train
+
+    A module of ours that is missing is a bug and passes through.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if not missing or missing in OURS:
+            raise
+        raise RankotomError(
+            f"this needs {missing}, which is not installed: pip install 'rankotom-edge[{name}]'"
+        ) from error
