@@ -3,8 +3,8 @@
 FERPlus holds ten annotators' votes for every face. A face is a **compound** when its votes split
 between two emotions: the two hold at least 80 % of the votes and the lesser of them at least
 30 %. Every other emotion then has at most 20 %, so the pair is unique. Neutral counts like any
-other class: "neutral + sadness" is what people say of a slight sadness. Of the 3,573 faces of the
-FERPlus test set 716 are compounds, 210 of them of two emotions other than neutral.
+other class: "neutral + sadness" is what people say of a slight sadness. Of the 3,579 faces of
+FERPlus valid 675 are compounds, 201 of them of two emotions other than neutral.
 
 RAF-DB's compound set has names instead of votes: give each face one vote for each constituent.
 """

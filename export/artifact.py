@@ -1,0 +1,59 @@
+"""The model file: a graph and its card, written whole or not at all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from calib.errors import RankotomError
+from calib.files import replacing
+from rankotom_edge.artifact import PREFIX, Artifact, ModelCard, read_artifact
+
+# The scalar that divides the logits: an initializer of this name, so that another temperature
+# needs neither torch nor a second export.
+TEMPERATURE = "temperature"
+
+
+@contextmanager
+def written(model: onnx.ModelProto, card: ModelCard, path: Path) -> Iterator[Artifact]:
+    """The file under a temporary name, read back; it takes its place if the block does not object.
+
+    The same graph and card give the same bytes.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(serialised(model, card))
+        yield read_artifact(temporary)
+
+
+def write_artifact(model: onnx.ModelProto, card: ModelCard, path: Path) -> Artifact:
+    with written(model, card, path):
+        pass
+    return read_artifact(path)
+
+
+def serialised(model: onnx.ModelProto, card: ModelCard) -> bytes:
+    described = onnx.ModelProto()
+    described.CopyFrom(model)
+    set_temperature(described, card.temperature)
+    kept = {
+        entry.key: entry.value for entry in model.metadata_props if not entry.key.startswith(PREFIX)
+    }
+    del described.metadata_props[:]
+    onnx.helper.set_model_props(described, kept | card.as_metadata())
+    content: bytes = described.SerializeToString(deterministic=True)
+    return content
+
+
+def set_temperature(model: onnx.ModelProto, temperature: float) -> None:
+    for initializer in model.graph.initializer:
+        if initializer.name == TEMPERATURE:
+            value = np.array(temperature, dtype=np.float32)
+            initializer.CopyFrom(numpy_helper.from_array(value, TEMPERATURE))
+            return
+    raise RankotomError(
+        f"The graph has no initializer {TEMPERATURE!r}, so it cannot be calibrated. "
+        "Export it from its checkpoint again."
+    )

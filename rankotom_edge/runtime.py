@@ -1,0 +1,56 @@
+"""The one place that imports ONNX Runtime, because it must be told first not to call out.
+
+From 1.29 on it looks up an events host and leaves a device id in the user's cache, unless
+``ORT_DISABLE_TELEMETRY`` is set before the import; its own switch comes too late.
+"""
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+from calib.errors import RankotomError
+
+Session: TypeAlias = onnxruntime.InferenceSession
+
+ERRORS_ONLY = 3
+# Each is an Exception of its own; they share no base class.
+REFUSALS = (
+    state.Fail,
+    state.InvalidArgument,
+    state.InvalidGraph,
+    state.InvalidProtobuf,
+    state.NotImplemented,
+    state.RuntimeException,
+)
+
+onnxruntime.set_default_logger_severity(ERRORS_ONLY)
+
+
+def open_session(model: Path | bytes, threads: int = 1, optimise: bool = True) -> Session:
+    """A model, ready to run on the CPU.
+
+    One thread: with a busy neighbour two were slower in every case that was measured. No spinning
+    between frames: a waiting thread must not burn the battery.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if not optimise:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    source = model if isinstance(model, bytes) else str(model)
+    try:
+        return Session(source, options, providers=["CPUExecutionProvider"])
+    except REFUSALS as error:
+        named = "The model" if isinstance(model, bytes) else str(model)
+        raise RankotomError(
+            f"{named} is not a whole ONNX file, or one that ONNX Runtime {onnxruntime.__version__} "
+            f"cannot run: {str(error).strip().splitlines()[0]}"
+        ) from error

@@ -1,0 +1,96 @@
+"""A tiny model exported for real, and a FERPlus folder of noise to ask it about."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+import pytest
+
+from calib.emotions import EMOTIONS
+
+if TYPE_CHECKING:
+    from rankotom_edge.artifact import Artifact, ModelCard
+    from train.networks import ResNet
+
+SIZE = 32
+FACES = {"FER2013Valid": ("PublicTest", 40), "FER2013Test": ("PrivateTest", 12)}
+
+
+@pytest.fixture(scope="session")
+def made_ferplus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FERPlus's layout with 40 valid and 12 test faces of noise."""
+    root = tmp_path_factory.mktemp("data") / "FERPlus"
+    random = np.random.default_rng(0)
+    rows = []
+    for folder, (usage, count) in FACES.items():
+        (root / "data" / folder).mkdir(parents=True)
+        for number in range(count):
+            name = f"fer{number:07}.png"
+            picture = random.integers(0, 256, (48, 48), dtype=np.uint8)
+            cv2.imwrite(str(root / "data" / folder / name), picture)
+            votes = random.multinomial(10, random.dirichlet(np.full(len(EMOTIONS), 0.5)))
+            rows.append([usage, name, *votes.tolist(), 0, 0])
+    with (root / "fer2013new.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Usage", "Image name", *EMOTIONS, "unknown", "NF"])
+        writer.writerows(rows)
+    return root
+
+
+@pytest.fixture(scope="session")
+def tiny_network() -> ResNet:
+    """Random weights, and batch norms that would show if they were left out."""
+    import torch
+    from torch import nn
+
+    from train.networks import BasicBlock, ResNet, edge_stem
+
+    torch.manual_seed(0)
+    network = ResNet(BasicBlock, (1, 1, 1, 1), (4, 4, 8, 8), stem=edge_stem(1, 4), classes=8)
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, std=0.3)
+            assert module.running_mean is not None
+            assert module.running_var is not None
+            nn.init.normal_(module.running_mean, std=0.3)
+            nn.init.uniform_(module.running_var, 0.5, 1.5)
+    return network.eval()
+
+
+@pytest.fixture(scope="session")
+def tiny_card() -> ModelCard:
+    from rankotom_edge.artifact import CropContract, FacesUsed, ModelCard
+    from rankotom_edge.crop import FERPLUS_FRAMING
+
+    shares = dict.fromkeys(("accuracy", "ece", "aece", "mce"), 0.25)
+    return ModelCard(
+        name="tiny",
+        labels=EMOTIONS,
+        crop=CropContract(SIZE, 1, FERPLUS_FRAMING),
+        mirror=True,
+        temperature=0.7,
+        precision="fp32",
+        recipe={"name": "made-up", "epochs": 3},
+        parent="0" * 64,
+        calibrated_on=(FacesUsed("noise/choose", 20, "1" * 64),),
+        measured_on=FacesUsed("noise/report", 20, "2" * 64),
+        figures={"n": 20, **shares, "intervals": {name: [0.2, 0.3] for name in shares}},
+        licence="For tests.",
+        created_by="rankotom-edge tests",
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_artifact(
+    tiny_network: ResNet, tiny_card: ModelCard, tmp_path_factory: pytest.TempPathFactory
+) -> Artifact:
+    from export.artifact import write_artifact
+    from export.to_onnx import to_onnx
+
+    model = to_onnx(tiny_network, tiny_card.crop, mirror=tiny_card.mirror)
+    return write_artifact(model, tiny_card, tmp_path_factory.mktemp("models") / "tiny.onnx")

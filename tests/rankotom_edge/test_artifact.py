@@ -1,0 +1,164 @@
+"""A model file is trusted only when it is whole, ours, readable by this version and consistent."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+
+import rankotom_edge.artifact
+from calib.errors import RankotomError
+from rankotom_edge.artifact import Artifact, ModelCard, load_artifact, read_artifact
+
+Change = Callable[[dict[str, str]], object]
+
+
+def changed(artifact: Artifact, path: Path, change: Change) -> Path:
+    """The same graph with other metadata."""
+    model = onnx.load(artifact.path)
+    entries = {entry.key: entry.value for entry in model.metadata_props}
+    change(entries)
+    del model.metadata_props[:]
+    onnx.helper.set_model_props(model, entries)
+    onnx.save(model, path)
+    return path
+
+
+def test_a_card_survives_its_own_metadata(tiny_card: ModelCard) -> None:
+    assert ModelCard.from_metadata(tiny_card.as_metadata()) == tiny_card
+
+
+def test_a_file_says_its_size_and_its_hash(tiny_artifact: Artifact) -> None:
+    described = tiny_artifact.as_json()
+    assert described["bytes"] == tiny_artifact.path.stat().st_size
+    assert len(str(described["sha256"])) == 64
+    assert json.loads(json.dumps(described))["labels"][1] == "happiness"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", b"\x00" * 1000])
+def test_a_file_that_is_no_onnx_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(content)
+    with pytest.raises(RankotomError, match=r"broken\.onnx"):
+        read_artifact(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99, 0.999])
+def test_a_truncated_file_is_refused(tiny_artifact: Artifact, tmp_path: Path, share: float) -> None:
+    content = tiny_artifact.path.read_bytes()
+    path = tmp_path / "half.onnx"
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(RankotomError, match=r"half\.onnx"):
+        read_artifact(path)
+
+
+def test_a_file_cut_between_two_entries_is_refused(
+    tiny_artifact: Artifact, tiny_card: ModelCard, tmp_path: Path
+) -> None:
+    """The one cut that leaves valid ONNX: an entry of the card is then missing."""
+    last = max(tiny_card.as_metadata())
+    path = changed(tiny_artifact, tmp_path / "cut.onnx", lambda entries: entries.pop(last))
+    with pytest.raises(RankotomError, match=r"says nothing of its temperature"):
+        read_artifact(path)
+
+
+def test_an_onnx_from_elsewhere_is_refused(tiny_artifact: Artifact, tmp_path: Path) -> None:
+    path = changed(tiny_artifact, tmp_path / "foreign.onnx", dict.clear)
+    with pytest.raises(RankotomError, match=r"foreign\.onnx .* without our metadata"):
+        read_artifact(path)
+
+
+def test_a_newer_format_asks_for_an_update(tiny_artifact: Artifact, tmp_path: Path) -> None:
+    path = changed(
+        tiny_artifact,
+        tmp_path / "new.onnx",
+        lambda entries: entries.update({"rankotom.format": "2"}),
+    )
+    with pytest.raises(RankotomError, match=r"format 2.*Update rankotom-edge"):
+        read_artifact(path)
+
+
+def test_an_entry_of_a_later_version_is_passed_over(
+    tiny_artifact: Artifact, tiny_card: ModelCard, tmp_path: Path
+) -> None:
+    path = changed(
+        tiny_artifact, tmp_path / "more.onnx", lambda entries: entries.update({"rankotom.new": "1"})
+    )
+    assert read_artifact(path).card == tiny_card
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("format", "one"),
+        ("labels", "neutral"),
+        ("labels", "[]"),
+        ("labels", '["joy", "joy"]'),
+        ("crop", "{}"),
+        ("crop", '{"size": 32, "channels": 2, "framing": {}}'),
+        ("crop", '{"size": 32, "channels": 1, "framing": []}'),
+        ("crop", '{"size": 32, "channels": 1, "framing": {"left_eye": [0.3, 0.4]}}'),
+        ("temperature", "warm"),
+        ("temperature", "0"),
+        ("temperature", "NaN"),
+        ("mirror", "perhaps"),
+        ("recipe", "[]"),
+        ("calibrated_on", '[{"name": "ferplus"}]'),
+        ("calibrated_on", "7"),
+        ("measured_on", "null"),
+        ("figures", "{}"),
+        ("figures", '{"accuracy": 2, "intervals": {"accuracy": [0, 1]}}'),
+    ],
+)
+def test_a_field_that_does_not_read_is_named(
+    tiny_artifact: Artifact, tmp_path: Path, field: str, text: str
+) -> None:
+    path = changed(
+        tiny_artifact,
+        tmp_path / "bad.onnx",
+        lambda entries: entries.update({f"rankotom.{field}": text}),
+    )
+    with pytest.raises(RankotomError, match=r"bad\.onnx"):
+        read_artifact(path)
+
+
+@pytest.mark.parametrize("field", ["labels", "crop"])
+def test_a_card_that_its_graph_contradicts_is_refused(
+    tiny_artifact: Artifact, tiny_card: ModelCard, tmp_path: Path, field: str
+) -> None:
+    other = {
+        "labels": json.dumps(tiny_card.labels[:3]),
+        "crop": json.dumps({**tiny_card.crop.as_json(), "size": 64}),
+    }
+    path = changed(
+        tiny_artifact,
+        tmp_path / "wrong.onnx",
+        lambda entries: entries.update({f"rankotom.{field}": other[field]}),
+    )
+    with pytest.raises(RankotomError, match="its card promises"):
+        read_artifact(path)
+
+
+def test_a_model_is_found_by_its_path_or_its_embedded_name(
+    tiny_artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_artifact(str(tiny_artifact.path)) == tiny_artifact
+    monkeypatch.setattr(rankotom_edge.artifact, "EMBEDDED", tiny_artifact.path.parent)
+    assert load_artifact("tiny") == tiny_artifact
+
+
+def test_an_unknown_name_is_answered_with_what_there_is(
+    tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rankotom_edge.artifact, "EMBEDDED", tiny_artifact.path.parent)
+    with pytest.raises(RankotomError, match=r"no model 'tinny'.*embedded here: tiny"):
+        load_artifact("tinny")
+    monkeypatch.setattr(rankotom_edge.artifact, "EMBEDDED", tmp_path)
+    with pytest.raises(RankotomError, match="none is embedded"):
+        load_artifact("tiny")
+
+
+def test_a_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(RankotomError, match="Cannot read the model"):
+        read_artifact(tmp_path)
