@@ -74,20 +74,20 @@ def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
             f"expected ({samples},), a class index for each."
         )
     numbers = as_numbers(array, "labels", dimensions=1)
-    labels = numbers.astype(np.int64)
-    if (labels != numbers).any():
-        row = int(np.argmax(labels != numbers))
+    fractional = numbers != np.floor(numbers)
+    if fractional.any():
+        row = int(np.argmax(fractional))
         raise RankotomError(
             f"The labels must be class indices, but row {row} holds {numbers[row]:.4g}."
         )
-    outside = (labels < 0) | (labels >= classes)
+    outside = (numbers < 0) | (numbers >= classes)
     if outside.any():
         row = int(np.argmax(outside))
         raise RankotomError(
             f"The labels must lie in 0 to {classes - 1}, one for each of the {classes} columns, "
-            f"but row {row} holds {labels[row]} ({rows_of(outside)} in all)."
+            f"but row {row} holds {numbers[row]:.15g} ({rows_of(outside)} in all)."
         )
-    return labels
+    return numbers.astype(np.int64)
 
 
 def as_votes(values: ArrayLike, samples: int, classes: int) -> FloatArray:

@@ -154,12 +154,16 @@ def vote_distance(probabilities: ArrayLike, votes: ArrayLike) -> float:
     read as the votes do. Faces without votes are left out; NaN where none has any.
     """
     rows = as_probabilities(probabilities)
-    ballots = as_votes(votes, *rows.shape)
-    voted = ballots.sum(axis=1) > 0
-    if not voted.any():
-        return float("nan")
-    apart = np.abs(rows[voted] - vote_shares(ballots[voted]))
-    return float(apart.sum(axis=1).mean() / 2)
+    distances = vote_distances(rows, as_votes(votes, *rows.shape))
+    voted = ~np.isnan(distances)
+    return float(distances[voted].mean()) if voted.any() else float("nan")
+
+
+def vote_distances(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
+    """The distance of each face; NaN where it has no votes."""
+    apart = np.abs(probabilities - vote_shares(votes)).sum(axis=1) / 2
+    distances: FloatArray = np.where(votes.sum(axis=1) > 0, apart, np.nan)
+    return distances
 
 
 def compound_heatmap(

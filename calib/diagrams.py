@@ -6,6 +6,7 @@ Each colour is doubled by a character of its own, so that nothing is lost withou
 
 from dataclasses import dataclass
 
+import numpy as np
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.measure import Measurement
 from rich.style import Style
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.blends import CompoundHeatmap
-from calib.drift import ROUNDING, Limits
+from calib.drift import LimitCheck
 from calib.layout import BAR, BLUE, FAINT, ORANGE, percent, points
 from calib.metrics import Bin
 from calib.resampling import LARGE_BIN, Interval
@@ -22,6 +23,8 @@ RIGHT, OVER, UNDER, DIAGONAL, NO_FACES = "█", "▓", "▒", "┃", "╎"
 NARROWEST_BAR = 12
 WIDEST_GAP = "−100.0"
 HEATMAP_ROWS = 12
+# "[40]" and a space.
+HEAT_CELL = 5
 
 
 def gap_style(gap: float | None) -> str:
@@ -123,31 +126,6 @@ def legend() -> Text:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A limit with its direction: ``harm`` is 1 where a rise does harm, -1 where a fall does."""
-
-    size: float
-    harm: int = 1
-
-    @property
-    def at(self) -> float:
-        return self.harm * self.size
-
-    def passed_by(self, change: float) -> bool:
-        """As ``calib.drift.judge`` sees it: a change that equals its limit is within it."""
-        return self.harm * change > self.size + ROUNDING
-
-
-def bounds(limits: Limits) -> dict[str, Bound]:
-    return {
-        "accuracy": Bound(limits.accuracy, harm=-1),
-        "ece": Bound(limits.ece),
-        "aece": Bound(limits.aece),
-        "flips": Bound(limits.flips),
-    }
-
-
-@dataclass(frozen=True)
 class IntervalPlot:
     """A change and its interval on a line where 0 and the limit are marked.
 
@@ -156,7 +134,7 @@ class IntervalPlot:
 
     change: float
     interval: Interval | None
-    bound: Bound | None
+    check: LimitCheck | None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.line(options.max_width)
@@ -171,63 +149,90 @@ class IntervalPlot:
         def cell(value: float) -> int:
             return max(0, min(width - 1, centre + round(value / reach * centre)))
 
-        colour = ORANGE if self.bound and self.bound.passed_by(self.change) else BLUE
+        colour = ORANGE if self.check and self.check.failed else BLUE
         cells = [(" ", "")] * width
         if self.interval is not None:
             for index in range(cell(self.interval.low), cell(self.interval.high) + 1):
                 cells[index] = ("─", colour)
         cells[centre] = ("┼" if cells[centre][0] == "─" else "│", FAINT)
-        if self.bound is not None:
-            cells[cell(self.bound.at)] = ("┋", ORANGE)
         dot = "●" if abs(self.change) <= reach else "◀" if self.change < 0 else "▶"
+        if self.check is not None:
+            limit = cell(self.check.limit)
+            cells[limit] = ("┋", ORANGE)
+            dot = "◉" if limit == cell(self.change) else dot
         cells[cell(self.change)] = (dot, f"bold {colour}")
         return Text.assemble(*cells)
 
     def _reach(self) -> float:
-        if self.bound is not None and self.bound.size > 0:
-            return 2 * self.bound.size
+        if self.check is not None and self.check.size > 0:
+            return 2 * self.check.size
         ends = (self.interval.low, self.interval.high) if self.interval else ()
         return 1.25 * max(abs(value) for value in (self.change, *ends)) or 1.0
 
 
 @dataclass(frozen=True)
 class Heatmap:
-    """The paper's heatmap; the two emotions of each row's blend are framed."""
+    """The paper's heatmap; the two emotions of each row's blend are framed.
+
+    Where it is narrow, names are cut short and the emotions that matter least are left out.
+    """
 
     compounds: CompoundHeatmap
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = self.compounds.columns
-        shown = self.compounds.rows[:HEATMAP_ROWS]
-        names = max((len(row) for row in shown), default=0)
-        room = (options.max_width - names - len("faces") - len("100 %") - 3) // len(columns)
-        cell = max(4, min(room, max(len(column) for column in columns) + 2))
+        everything = self.compounds.columns
+        names = min(self._widest_name(), options.max_width // 3)
+        room = options.max_width - names - len("faces") - len("100 %") - 3
+        columns = self._columns(max(1, room // HEAT_CELL))
+        cell = min(room // len(columns), max(len(name) for name in everything) + 2)
         table = Table.grid(padding=0)
         table.add_column(no_wrap=True, width=names + 1)
         table.add_column(no_wrap=True, justify="right", width=len("faces"))
         table.add_column(width=1)
         for _ in columns:
-            table.add_column(no_wrap=True, justify="center", width=cell)
+            table.add_column(justify="center", width=cell)
         table.add_column(no_wrap=True, justify="right", width=len("100 %") + 1)
-        heads = ["people saw", "faces", "", *(column[: cell - 1] for column in columns), "both"]
+        shorts = (short_name(everything[column], cell - 1) for column in columns)
+        heads = ["people saw", "faces", "", *shorts, "both"]
         table.add_row(*(Text(head, style=FAINT) for head in heads))
-        for index in range(len(shown)):
-            table.add_row(*self._cells(index, cell))
+        for row in range(self._rows()):
+            table.add_row(*self._cells(row, columns, cell))
         yield table
+        if len(columns) < len(everything):
+            yield Text(
+                f"{len(columns)} of {len(everything)} emotions fit here; the rest are in the JSON.",
+                style=FAINT,
+            )
 
-    def _cells(self, row: int, width: int) -> list[Text]:
+    def _rows(self) -> int:
+        return min(HEATMAP_ROWS, len(self.compounds.rows))
+
+    def _widest_name(self) -> int:
+        return max(len(name) for name in ("people saw", *self.compounds.rows[:HEATMAP_ROWS]))
+
+    def _columns(self, most: int) -> list[int]:
+        """Those that people saw in the commonest blends, then those the model leans to."""
+        framed = [column for pair in self.compounds.constituents[: self._rows()] for column in pair]
+        leaning = np.argsort(-self.compounds.confidence[: self._rows()].sum(axis=0), kind="stable")
+        return sorted(list(dict.fromkeys([*framed, *leaning.tolist()]))[:most])
+
+    def _cells(self, row: int, columns: list[int], width: int) -> list[Text]:
         framed = self.compounds.constituents[row]
         shares = self.compounds.confidence[row]
         return [
             Text(self.compounds.rows[row]),
             Text(f"{self.compounds.counts[row]:,}"),
             Text(""),
-            *(
-                heat_cell(float(share), column in framed, width)
-                for column, share in enumerate(shares)
-            ),
+            *(heat_cell(float(shares[column]), column in framed, width) for column in columns),
             Text(percent(self.compounds.matches[row], 0), style=FAINT),
         ]
+
+
+def short_name(name: str, room: int) -> str:
+    """A line for each word; a word that does not fit is its first three letters and a stop."""
+    if len(name) <= room:
+        return name
+    return "\n".join(word if len(word) <= room else f"{word[:3]}." for word in name.split())
 
 
 def heat_cell(share: float, framed: bool, width: int) -> Text:

@@ -2,20 +2,30 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
 from calib.arrays import BoolArray
 from calib.evaluation import METRICS, Evaluation, evaluate, interval_as_json
+from calib.metrics import accuracy, brier, nll
 from calib.predictions import Predictions
-from calib.resampling import RESAMPLES, Interval, check_same_faces, paired_bootstrap
+from calib.resampling import (
+    RESAMPLES,
+    Interval,
+    check_same_faces,
+    class_bootstrap,
+    paired_bootstrap,
+)
 
 # Equal but for float rounding is equal: a change on its limit is within it.
 ROUNDING = 1e-9
-# Past this, "more faces" is no advice.
+# Past this many, or ten times what there is, "more faces" is no advice.
 MOST_FACES = 1_000_000
+# What changes over the faces of one class; AECE and MCE of so few would be noise.
+CLASS_METRICS = ("accuracy", "ece", "nll", "brier", "confidence")
+SUBJECTS = {"ece": "ECE", "aece": "AECE", "accuracy": "Accuracy", "flips": "Flips"}
 
 
 @dataclass(frozen=True)
@@ -58,23 +68,34 @@ class ConfidenceShift:
 
 @dataclass(frozen=True)
 class ClassDrift:
-    """The drift over the ``count`` faces labelled with one emotion; ``ece`` is class-wise.
+    """The drift over the ``count`` faces labelled with one emotion.
 
-    What needs a labelled face is None where there is none.
+    ``change`` and the paired ``intervals`` (of ``flips`` too) are by metric; the ``ece`` among
+    them is class-wise. What needs a labelled face is None, or left out, where there is none.
     """
 
     name: str
     count: int
-    accuracy: float | None
-    ece: float
+    change: Mapping[str, float]
     flips: Flips | None
     confidence_shift: ConfidenceShift | None
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    def beyond_chance(self, metric: str) -> bool:
+        """Whether the interval of the change leaves out 0."""
+        interval = self.intervals.get(metric)
+        return interval is not None and not interval.low <= 0 <= interval.high
 
     def as_json(self) -> dict[str, object]:
         return {
             "count": self.count,
-            "accuracy": self.accuracy,
-            "ece": self.ece,
+            "accuracy": self.change.get("accuracy"),
+            "ece": self.change["ece"],
+            "change": {name: self.change.get(name) for name in CLASS_METRICS},
+            "intervals": {
+                name: interval_as_json(self.intervals.get(name))
+                for name in (*CLASS_METRICS, "flips")
+            },
             "flips": None if self.flips is None else self.flips.as_json(),
             "confidence_shift": (
                 None if self.confidence_shift is None else self.confidence_shift.as_json()
@@ -93,6 +114,74 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class LimitCheck:
+    """A change against its limit, both with their sign; ``harm`` is -1 where a fall does harm."""
+
+    name: str
+    change: float
+    interval: Interval
+    size: float
+    harm: int = 1
+
+    @property
+    def limit(self) -> float:
+        return self.harm * self.size
+
+    @property
+    def failed(self) -> bool:
+        return self.harm * self.change > self.size + ROUNDING
+
+    @property
+    def unsure(self) -> bool:
+        return self.interval.spans(self.limit)
+
+    def reason(self) -> str:
+        measured = f"{100 * abs(self.change):.{self._digits(self.change)}f}"
+        limit = f"{100 * self.size:.4g}"
+        if self.name == "flips":
+            return (
+                f"The predicted emotion changed on {measured} % of the faces; "
+                f"the limit is {limit} %."
+            )
+        verb = "rose" if self.change > 0 else "fell"
+        return f"{SUBJECTS[self.name]} {verb} by {measured} points; the limit is {limit}."
+
+    def doubt(self, faces: int) -> str:
+        unit = "%" if self.name == "flips" else "points"
+        number = "1 face is" if faces == 1 else f"{faces:,} faces are"
+        return (
+            f"{SUBJECTS[self.name]} {self._text(self.change)} {unit}, 95 % interval "
+            f"{self._text(self.interval.low)} to {self._text(self.interval.high)}, limit "
+            f"{self._text(self.limit)}: {number} too few to be sure; {self._advice(faces)}."
+        )
+
+    def _advice(self, faces: int) -> str:
+        """An interval shrinks with the root of n; it must shrink to the distance to the limit."""
+        distance = abs(self.change - self.limit)
+        towards = self.interval.high if self.change < self.limit else self.interval.low
+        reach = abs(towards - self.change)
+        if distance <= reach * math.sqrt(faces / max(MOST_FACES, 10 * faces)):
+            return "it is too close to the limit for more to settle it"
+        needed = faces * (reach / distance) ** 2
+        step = 10 ** max(0, math.floor(math.log10(needed)) - 1)
+        return f"about {math.ceil(needed / step - ROUNDING) * step:,} would settle it"
+
+    def _text(self, fraction: float) -> str:
+        """In points with a sign, but a rate has none."""
+        number = f"{100 * fraction:+.{self._digits(fraction)}f}".replace("-", "−")
+        return number.removeprefix("+") if self.name == "flips" or not fraction else number
+
+    def _digits(self, fraction: float) -> int:
+        """One decimal, or as many as it takes (up to four) to tell it from the limit."""
+        if fraction == self.limit:
+            return max(1, len(f"{100 * self.size:.4g}".partition(".")[2]))
+        digits = 1
+        while digits < 4 and round(100 * fraction, digits) == round(100 * self.limit, digits):
+            digits += 1
+        return digits
 
 
 @dataclass(frozen=True)
@@ -176,6 +265,7 @@ def measure_drift(
         seed=seed,
     )
     everyone = np.ones(len(reference), dtype=np.bool_)
+    class_intervals = class_bootstrap(reference, candidate, resamples, seed)
     return Drift(
         reference=before,
         candidate=after,
@@ -184,99 +274,31 @@ def measure_drift(
         flips=_flips(reference, candidate, everyone),
         confidence_shift=_confidence_shift(reference, candidate, everyone),
         per_class=tuple(
-            _class_drift(reference, candidate, before, after, index)
-            for index in range(len(reference.classes))
+            _class_drift(reference, candidate, before, after, index, intervals)
+            for index, intervals in enumerate(class_intervals)
         ),
         size_ratio=size_ratio,
         latency_ratio=latency_ratio,
     )
 
 
+def check_limits(drift: Drift, limits: Limits = DEFAULT_LIMITS) -> tuple[LimitCheck, ...]:
+    """Each limit beside what it limits: the one place where they are compared."""
+    changes = {**drift.change, "flips": drift.flips.rate}
+    return tuple(
+        LimitCheck(
+            name, changes[name], drift.intervals[name], size, harm=-1 if name == "accuracy" else 1
+        )
+        for name, size in asdict(limits).items()
+    )
+
+
 def judge(drift: Drift, limits: Limits = DEFAULT_LIMITS) -> Verdict:
     """No where a measured change is past its limit, and a warning where chance might decide."""
-    checks = (
-        _rise("ECE", drift.change["ece"], drift.intervals["ece"], limits.ece),
-        _rise("AECE", drift.change["aece"], drift.intervals["aece"], limits.aece),
-        _fall("Accuracy", drift.change["accuracy"], drift.intervals["accuracy"], limits.accuracy),
-        _flip_check(drift.flips.rate, drift.intervals["flips"], limits.flips),
-    )
-    failed = [check for check in checks if check.failed]
-    return Verdict(
-        passed=not failed,
-        reasons=tuple(check.reason() for check in failed),
-        unsure=tuple(
-            check.doubt(drift.reference.n) for check in checks if check.interval.spans(check.limit)
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class _Check:
-    """One limit: how much worse the candidate is, said in words, against how much it may be."""
-
-    statement: str
-    worsening: float
-    interval: Interval
-    limit: float
-    unit: str = ""
-
-    @property
-    def failed(self) -> bool:
-        return self.worsening > self.limit + ROUNDING
-
-    def reason(self) -> str:
-        return f"{self.statement}; the limit is {_percent(self.limit)}{self.unit}."
-
-    def doubt(self, faces: int) -> str:
-        low, high = (
-            _percent(bound, self.limit) for bound in (self.interval.low, self.interval.high)
-        )
-        return (
-            f"{self.statement}, 95 % interval {low} to {high}, across the limit of "
-            f"{_percent(self.limit)}{self.unit}: {faces:,} faces are too few to be sure; "
-            f"{self._faces_to_settle(faces)} would settle it."
-        )
-
-    def _faces_to_settle(self, faces: int) -> str:
-        """An interval shrinks with the root of n; it must shrink to the distance to the limit."""
-        distance = abs(self.worsening - self.limit)
-        if self.worsening < self.limit:
-            reach = self.interval.high - self.worsening
-        else:
-            reach = self.worsening - self.interval.low
-        if distance <= reach * math.sqrt(faces / MOST_FACES):
-            return f"not even {MOST_FACES:,}"
-        needed = faces * (reach / distance) ** 2
-        step = 10 ** max(0, math.floor(math.log10(needed)) - 1)
-        return f"about {math.ceil(needed / step - ROUNDING) * step:,}"
-
-
-def _rise(name: str, change: float, interval: Interval, limit: float) -> _Check:
-    verb = "rose" if change >= 0 else "fell"
-    statement = f"{name} {verb} by {_percent(abs(change), limit)} points"
-    return _Check(statement, change, interval, limit)
-
-
-def _fall(name: str, change: float, interval: Interval, limit: float) -> _Check:
-    verb = "fell" if change <= 0 else "rose"
-    statement = f"{name} {verb} by {_percent(abs(change), limit)} points"
-    return _Check(statement, -change, Interval(-interval.high, -interval.low), limit)
-
-
-def _flip_check(rate: float, interval: Interval, limit: float) -> _Check:
-    statement = f"The predicted emotion changed on {_percent(rate, limit)} % of the faces"
-    return _Check(statement, rate, interval, limit, unit=" %")
-
-
-def _percent(fraction: float, limit: float | None = None) -> str:
-    """One decimal, or as many as it takes (up to four) to tell it from the limit."""
-    percent = 100 * fraction
-    if limit is None:
-        return f"{percent:.4g}"
-    digits = 1
-    while digits < 4 and round(percent, digits) == round(100 * limit, digits):
-        digits += 1
-    return f"{percent:.{digits}f}"
+    checks = check_limits(drift, limits)
+    reasons = tuple(check.reason() for check in checks if check.failed)
+    doubts = tuple(check.doubt(drift.reference.n) for check in checks if check.unsure)
+    return Verdict(passed=not reasons, reasons=reasons, unsure=doubts)
 
 
 def _change(before: Evaluation, after: Evaluation) -> dict[str, float]:
@@ -317,16 +339,23 @@ def _class_drift(
     before: Evaluation,
     after: Evaluation,
     index: int,
+    intervals: Mapping[str, Interval],
 ) -> ClassDrift:
-    labelled = reference.labels == index
+    faces = reference.labels == index
     old, new = before.per_class[index], after.per_class[index]
-    if old.accuracy is None or new.accuracy is None:
-        return ClassDrift(old.name, 0, None, new.ece - old.ece, None, None)
+    change = {"ece": new.ece - old.ece}
+    if not faces.any():
+        return ClassDrift(old.name, 0, change, None, None, intervals)
+    shift = _confidence_shift(reference, candidate, faces)
+    for name, metric in (("accuracy", accuracy), ("nll", nll), ("brier", brier)):
+        change[name] = metric(candidate.probabilities[faces], candidate.labels[faces]) - metric(
+            reference.probabilities[faces], reference.labels[faces]
+        )
     return ClassDrift(
         name=old.name,
         count=old.count,
-        accuracy=new.accuracy - old.accuracy,
-        ece=new.ece - old.ece,
-        flips=_flips(reference, candidate, labelled),
-        confidence_shift=_confidence_shift(reference, candidate, labelled),
+        change=MappingProxyType({**change, "confidence": shift.mean}),
+        flips=_flips(reference, candidate, faces),
+        confidence_shift=shift,
+        intervals=MappingProxyType(dict(intervals)),
     )

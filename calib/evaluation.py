@@ -12,9 +12,28 @@ from calib.arrays import IntArray
 from calib.blends import top2_match, vote_distance
 from calib.metrics import Bin
 from calib.predictions import Predictions
-from calib.resampling import LARGE_BIN, RESAMPLES, Floor, Interval, bootstrap, floor
+from calib.resampling import (
+    LARGE_BIN,
+    RESAMPLES,
+    ROUGH_INTERVALS,
+    Floor,
+    Interval,
+    bootstrap,
+    floor,
+)
 
-METRICS = ("accuracy", "ece", "aece", "mce", "mce50", "nll", "brier", "top2_match")
+METRICS = (
+    "accuracy",
+    "ece",
+    "aece",
+    "mce",
+    "mce50",
+    "classwise_ece",
+    "nll",
+    "brier",
+    "top2_match",
+    "vote_distance",
+)
 CALIBRATION_METRICS = ("ece", "aece", "mce", "mce50")
 # On few faces many draws tie with the measured value, but for the order of their sums.
 ROUNDING = 1e-12
@@ -78,28 +97,31 @@ class Evaluation:
     reliability: tuple[Bin, ...]
     per_class: tuple[ClassFigures, ...]
     confusion: IntArray
-    classwise_ece: float
-    vote_distance: float | None = None
     temperature: float | None = None
     model: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def faces(self) -> str:
+        """Their number in words."""
+        return "1 face" if self.n == 1 else f"{self.n:,} faces"
 
     def as_json(self) -> dict[str, object]:
         """DESIGN's contract: fractions, and null for what does not apply.
 
         Each metric is a field of its own; beside them ``intervals`` {metric: [low, high]},
-        ``floor`` {metric: {mean, p95}}, ``consistent`` {metric: true or false}, ``bins``,
-        ``per_class`` by name, ``confusion`` (rows are labels) and ``model``.
+        ``rough_intervals`` [metric], ``floor`` {metric: {mean, p95}}, ``consistent``
+        {metric: true or false}, ``bins``, ``per_class`` by name, ``confusion`` (rows are labels)
+        and ``model``.
         """
         calibration = {name: self.figures[name] for name in CALIBRATION_METRICS}
         return {
             "n": self.n,
             **{name: figure.value for name, figure in self.figures.items()},
-            "classwise_ece": self.classwise_ece,
-            "vote_distance": self.vote_distance,
             "temperature": self.temperature,
             "intervals": {
                 name: interval_as_json(figure.interval) for name, figure in self.figures.items()
             },
+            "rough_intervals": list(ROUGH_INTERVALS),
             "floor": {name: _floor_as_json(figure.floor) for name, figure in calibration.items()},
             "consistent": {name: figure.consistent for name, figure in calibration.items()},
             "bins": [_bin_as_json(bin_) for bin_ in self.reliability],
@@ -123,10 +145,10 @@ def evaluate(
     ``temperature`` and ``model`` are only noted: the temperature is the one that made these
     probabilities, the model whatever (JSON) is worth knowing about it.
     """
-    values = _values(predictions)
+    classwise = metrics.classwise_ece(predictions.probabilities, predictions.labels)
+    values = {**_values(predictions), "classwise_ece": float(classwise.mean())}
     intervals = bootstrap(predictions, resamples, seed)
     floors = floor(predictions.confidence, resamples, seed)
-    classwise = metrics.classwise_ece(predictions.probabilities, predictions.labels)
     confusion = _confusion(predictions)
     return Evaluation(
         n=len(predictions),
@@ -140,8 +162,6 @@ def evaluate(
             for index, error in enumerate(classwise)
         ),
         confusion=confusion,
-        classwise_ece=float(classwise.mean()),
-        vote_distance=_vote_distance(predictions),
         temperature=temperature,
         model=MappingProxyType(dict(model or {})),
     )
@@ -163,13 +183,10 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
             if votes is not None and len(predictions.classes) > 1
             else None
         ),
+        "vote_distance": (
+            known(vote_distance(predictions.probabilities, votes)) if votes is not None else None
+        ),
     }
-
-
-def _vote_distance(predictions: Predictions) -> float | None:
-    if predictions.votes is None:
-        return None
-    return known(vote_distance(predictions.probabilities, predictions.votes))
 
 
 def _confusion(predictions: Predictions) -> IntArray:

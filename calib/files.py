@@ -1,6 +1,9 @@
 """Files that are either whole or not there: written under another name, then moved into place."""
 
+import errno
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,29 +11,65 @@ from pathlib import Path
 
 from calib.errors import RankotomError
 
+# Of a long name, so that the temporary one, which adds to it, is not too long.
+KEPT_CHARACTERS = 40
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place once the block ends without error.
+    """A temporary path that takes the place of ``path`` once the block ends without error.
 
-    The temporary name keeps the suffix, by which matplotlib and others choose a format.
+    A link stays a link, and what it points to is replaced. A FIFO or a device is not replaced but
+    written into, once all is there to write. The temporary name keeps the suffix, by which
+    matplotlib and others choose a format.
     """
+    with _explained(path):
+        temporary = _temporary_for(path)
     try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
-        )
-    except OSError as error:
-        raise RankotomError(_cannot_write(path, error)) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise RankotomError(_cannot_write(path, error)) from error
+        with _explained(path):
+            yield temporary
+            if _is_special(path):
+                with temporary.open("rb") as source, path.open("wb") as target:
+                    shutil.copyfileobj(source, target)
+            else:
+                os.chmod(temporary, 0o666 & ~_umask())
+                os.replace(temporary, path.resolve())
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_target(path: Path) -> None:
+    """Refuse a path that ``replacing`` would refuse, before the work of which it is the end."""
+    with _explained(path):
+        _temporary_for(path).unlink()
+
+
+def _temporary_for(path: Path) -> Path:
+    """Beside the file, so that a rename is enough; there may be no room beside a device."""
+    folder = None if _is_special(path) else path.resolve().parent
+    handle, name = tempfile.mkstemp(
+        dir=folder, prefix=f".{path.stem[:KEPT_CHARACTERS]}-", suffix=path.suffix
+    )
+    os.close(handle)
+    return Path(name)
+
+
+def _is_special(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    return not stat.S_ISREG(mode)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RankotomError(_cannot_write(path, error)) from error
 
 
 def _umask() -> int:
@@ -41,6 +80,6 @@ def _umask() -> int:
 
 
 def _cannot_write(path: Path, error: OSError) -> str:
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         return f"cannot write {path}: there is no folder {path.parent}; make it first"
     return f"cannot write {path}: {error.strerror}"

@@ -1,6 +1,7 @@
 """The reports as pictures. matplotlib is loaded only when one is asked for."""
 
 import textwrap
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.blends import CompoundHeatmap
-from calib.diagrams import HEATMAP_ROWS, bounds
-from calib.drift import Drift, Limits, Verdict
+from calib.diagrams import HEATMAP_ROWS
+from calib.drift import Drift, Limits, Verdict, check_limits
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from calib.files import replacing
 from calib.layout import NAMES, percent, points
 from calib.metrics import Bin
-from calib.report import calibration_verdict, model_name
+from calib.verdicts import calibration_verdict, drift_headline, model_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def plot_evaluation(
         consistent, words = calibration_verdict(evaluation)
         _headline(
             figure,
-            f"{model_name(evaluation)}, {evaluation.n:,} faces",
+            f"{model_name(evaluation)}, {evaluation.faces}",
             words,
             BLUE if consistent else RUST,
         )
@@ -79,8 +80,8 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
         _headline(
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
-            f"the same {drift.reference.n:,} faces",
-            " ".join(verdict.reasons) or "Within every limit.",
+            f"the same {drift.reference.faces}",
+            " ".join((f"{drift_headline(drift, limits)}.", *verdict.reasons)),
             BLUE if verdict.passed else RUST,
         )
         axes = figure.subplot_mosaic(
@@ -106,7 +107,9 @@ def _picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(STYLE):
+    # Names may hold letters that the font lacks; their empty boxes say so.
+    with rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=size, facecolor="white")
         yield figure
         with replacing(path) as temporary:
@@ -271,25 +274,21 @@ def _heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
 
 def _changes(axes: "Axes", drift: Drift, limits: Limits) -> None:
     """Every change in units of its limit, so that one line at 1 is the limit of all."""
-    values = {**drift.change, "flips": drift.flips.rate}
-    rows = [(name, bound) for name, bound in bounds(limits).items() if bound.size > 0]
+    rows = [check for check in check_limits(drift, limits) if check.size > 0]
     axes.axvspan(-REACH, 1, color=GRID, zorder=0)
     axes.axvline(0, color=FAINT, linewidth=1)
     axes.axvline(1, color=RUST, linewidth=1.5, linestyle="--")
-    for row, (name, bound) in enumerate(rows):
-        colour = RUST if bound.passed_by(values[name]) else BLUE
+    for row, check in enumerate(rows):
+        colour = RUST if check.failed else BLUE
         value, low, high = (
-            bound.harm * change / bound.size
-            for change in (values[name], drift.intervals[name].low, drift.intervals[name].high)
+            check.harm * change / check.size
+            for change in (check.change, check.interval.low, check.interval.high)
         )
         shape = "o" if abs(value) <= REACH else "<" if value < 0 else ">"
         edge = 0.97 * REACH
         axes.plot([low, high], [row, row], color=colour, linewidth=2)
         axes.plot(np.clip(value, -edge, edge), row, shape, color=colour, markersize=8)
-    labels = [
-        f"{'flips' if name == 'flips' else NAMES[name][0]}\n{points(values[name], 2)}"
-        for name, _ in rows
-    ]
+    labels = [f"{NAMES[check.name][0]}\n{points(check.change, 2)}" for check in rows]
     axes.set_yticks(range(len(rows)), labels)
     axes.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6))
     axes.set_xlabel("harm in units of the limit, with paired 95 % intervals; past 1 is a no")

@@ -1,11 +1,13 @@
 """What a model said about faces whose emotion is known, checked once and then trusted."""
 
 import csv
+import re
 import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,6 +32,11 @@ from calib.temperature import softmax
 Arrays: TypeAlias = dict[str, NDArray[np.generic]]
 
 ARRAY_OF_COLUMN = {"probability": "probabilities", "logit": "logits", "votes": "votes"}
+CSV_COLUMNS = (
+    "A predictions file has a column probability:NAME or logit:NAME for each class and a column "
+    "label."
+)
+ROW = re.compile(r"\brow (\d+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,17 +132,19 @@ def read_predictions(path: Path) -> Predictions:
     A label is a class index or a class name. With both probabilities and logits, the
     probabilities are measured, and the logits serve to fit a temperature.
     """
-    readers = {".npz": _read_npz, ".csv": _read_csv}
+    readers = {".npz": _from_npz, ".csv": _from_csv}
     path = Path(path)
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise RankotomError(
             f"Cannot read predictions from {path}: expected a file that ends in .npz or .csv."
         )
-    if not path.is_file():
-        raise RankotomError(f"There is no predictions file {path}.")
     try:
-        return _assemble(reader(path))
+        return reader(path)
+    except FileNotFoundError as error:
+        raise RankotomError(f"There is no predictions file {path}.") from error
+    except OSError as error:
+        raise RankotomError(f"Cannot read {path}: {error.strerror}.") from error
     except RankotomError as error:
         raise RankotomError(f"{path}: {error}") from error
 
@@ -156,7 +165,11 @@ def _assemble(arrays: Arrays) -> Predictions:
         else default_classes(columns),
         columns,
     )
-    labels = _label_indices(arrays["labels"], classes)
+    labels = arrays["labels"]
+    if labels.dtype.kind in "US":
+        words = [_text(label) for label in labels.ravel()]
+        places = [f"row {row}" for row in range(len(words))]
+        labels = _label_indices(words, places, classes).reshape(labels.shape)
     votes = arrays.get("votes")
     if scores == "logits":
         return Predictions.from_logits(arrays["logits"], labels, classes, votes)
@@ -170,12 +183,14 @@ def _assemble(arrays: Arrays) -> Predictions:
     )
 
 
-def _read_npz(path: Path) -> Arrays:
-    if not zipfile.is_zipfile(path):
+def _from_npz(path: Path) -> Predictions:
+    """The file is read first: zipfile takes one that cannot be read for one that is no archive."""
+    content = BytesIO(path.read_bytes())
+    if not zipfile.is_zipfile(content):
         raise RankotomError("this is not a .npz archive. Write it with numpy.savez.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: np.asarray(archive[name]) for name in archive.files}
+        with np.load(content, allow_pickle=False) as archive:
+            arrays = {name: np.asarray(archive[name]) for name in archive.files}
     except ValueError as error:
         if str(error).startswith("Object arrays"):
             raise RankotomError(
@@ -185,17 +200,36 @@ def _read_npz(path: Path) -> Arrays:
         raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
     except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
+    return _assemble(arrays)
 
 
-def _read_csv(path: Path) -> Arrays:
+def _from_csv(path: Path) -> Predictions:
     header, lines = _csv_lines(path)
+    arrays = _csv_arrays(header, lines)
+    numbers = list(lines)
+    try:
+        return _assemble(arrays)
+    except RankotomError as error:
+        # The checks count rows from 0; an editor counts lines, with the header and blank ones.
+        words = ROW.sub(lambda row: f"line {numbers[int(row[1])]}", str(error))
+        raise RankotomError(words) from error
+
+
+def _csv_arrays(header: list[str], lines: dict[int, list[str]]) -> Arrays:
     columns = {name: index for index, name in enumerate(header)}
     kinds = {
         kind: [name.removeprefix(f"{kind}:") for name in header if name.startswith(f"{kind}:")]
         for kind in ARRAY_OF_COLUMN
     }
-    classes = next((words for words in kinds.values() if words), [])
-    arrays: Arrays = {}
+    missing = [] if kinds["probability"] or kinds["logit"] else ["probability:NAME or logit:NAME"]
+    missing += [] if "label" in columns else ["label"]
+    if missing:
+        found = ", ".join(header) or "nothing"
+        raise RankotomError(
+            f"found no column {' and no column '.join(missing)}, only {found}. {CSV_COLUMNS}"
+        )
+    classes = kinds["probability"] or kinds["logit"]
+    arrays: Arrays = {"classes": np.array(classes, dtype=np.str_)}
     for kind, words in kinds.items():
         if not words:
             continue
@@ -207,11 +241,9 @@ def _read_csv(path: Path) -> Arrays:
         arrays[ARRAY_OF_COLUMN[kind]] = _csv_numbers(
             lines, {name: columns[name] for name in (f"{kind}:{word}" for word in classes)}
         )
-    if "label" in columns:
-        labels = [fields[columns["label"]].strip() for fields in lines.values()]
-        arrays["labels"] = np.array(labels, dtype=np.str_)
-    if classes:
-        arrays["classes"] = np.array(classes, dtype=np.str_)
+    words = [fields[columns["label"]].strip() for fields in lines.values()]
+    places = [f"line {number}" for number in lines]
+    arrays["labels"] = _label_indices(words, places, tuple(classes))
     return arrays
 
 
@@ -251,25 +283,22 @@ def _csv_numbers(lines: dict[int, list[str]], columns: dict[str, int]) -> FloatA
 
 
 def _label_indices(
-    labels: NDArray[np.generic], classes: tuple[str, ...]
-) -> NDArray[np.generic] | IntArray:
-    """Names become indices; a text that names no class is read as an index."""
-    if labels.dtype.kind not in "US":
-        return labels
-    positions = {name: index for index, name in enumerate(classes)}
+    words: Sequence[str], places: Sequence[str], classes: tuple[str, ...]
+) -> FloatArray:
+    """Names become indices; a text that names no class is read as an index, however large."""
+    positions = {name: float(index) for index, name in enumerate(classes)}
     indices = []
-    for row, label in enumerate(labels.ravel()):
-        word = _text(label)
+    for word, place in zip(words, places, strict=True):
         if word in positions:
             indices.append(positions[word])
         elif word.removeprefix("-").isdecimal():
-            indices.append(int(word))
+            indices.append(float(word))
         else:
             raise RankotomError(
-                f"the label {word!r} in row {row} is neither a class index nor one of "
+                f"the label {word!r} in {place} is neither a class index nor one of "
                 f"{', '.join(classes)}."
             )
-    return np.array(indices, dtype=np.int64).reshape(labels.shape)
+    return np.array(indices, dtype=np.float64)
 
 
 def _text(value: object) -> str:

@@ -3,27 +3,28 @@
 Nothing here prints: a caller gives what these return to a ``rich.console.Console``.
 """
 
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from calib.blends import PAIR_SHARE, SECOND_SHARE, CompoundHeatmap
 from calib.diagrams import (
     HEATMAP_ROWS,
-    Bound,
     Heatmap,
     IntervalPlot,
     ReliabilityDiagram,
-    bounds,
     legend,
 )
-from calib.drift import ClassDrift, Drift, Limits, Verdict
+from calib.drift import ClassDrift, Drift, LimitCheck, Limits, Verdict, check_limits
 from calib.evaluation import ClassFigures, Evaluation, Figure
 from calib.layout import (
     BLUE,
     FAINT,
     NAMES,
     ORANGE,
+    FirstThatFits,
+    Mark,
+    Report,
     figure_text,
     heading,
     note,
@@ -36,11 +37,10 @@ from calib.layout import (
     span_text,
     title,
 )
-from calib.resampling import LARGE_BIN, Interval
+from calib.resampling import LARGE_BIN, ROUGH_INTERVALS
+from calib.verdicts import calibration_verdict, drift_headline, model_name
 
 MOST_CLASSES = 24
-# Under half a point between what is said and what is right, over- and under-confidence cancel out.
-MIXED = 0.005
 
 
 def evaluation_report(
@@ -48,14 +48,10 @@ def evaluation_report(
 ) -> RenderableType:
     """The verdict in plain words, the figures with interval and floor, and the diagram."""
     parts: list[RenderableType] = [
-        title(model_name(evaluation), f"{evaluation.n:,} faces"),
+        title(model_name(evaluation), evaluation.faces),
         _calibration_panel(evaluation),
         _figures_table(evaluation),
-        note(
-            "The floor is what a perfectly calibrated model with the same confidences would show "
-            f"on as many faces, by chance: on average, and in 19 of 20 samples at most. "
-            f"MCE, {LARGE_BIN}+: over bins with at least {LARGE_BIN} faces."
-        ),
+        note(_how_to_read(evaluation)),
         heading("Reliability"),
         ReliabilityDiagram(evaluation.reliability),
         legend(),
@@ -64,17 +60,21 @@ def evaluation_report(
     ]
     if heatmap is not None and heatmap.rows:
         parts += [heading("Blends that people saw"), heatmap_report(heatmap)]
-    return Group(*parts)
+    return Report(tuple(parts))
 
 
 def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableType:
     """The verdict first, then before and after side by side, then who paid for it."""
     before, after = model_name(drift.reference), model_name(drift.candidate)
-    return Group(
-        title(f"{before}  →  {after}", f"the same {drift.reference.n:,} faces"),
-        _verdict_panel(verdict),
+    parts: list[RenderableType] = [
+        title(f"{before}  →  {after}", f"the same {drift.reference.faces}"),
+        panel(verdict.passed, drift_headline(drift, limits), verdict.reasons),
         _change_table(drift, limits),
-        note("●─ the change and its paired 95 % interval   ┋ its limit   ? chance might decide"),
+        note("●─ change, paired 95 % interval   ┋ limit   ◉ both   ? chance might decide"),
+        note(
+            "floor: a perfectly calibrated model shows more than this in only 1 of 20 samples. "
+            "The intervals of calibration errors are of samples of this size, noise included."
+        ),
         *(note(f"? {doubt}") for doubt in verdict.unsure),
         heading("Reliability"),
         _side_by_side(drift),
@@ -83,19 +83,21 @@ def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableTy
         _class_drift_table(drift.per_class),
         heading("What changed on a face"),
         _facts(drift),
-    )
+    ]
+    return Report(tuple(parts))
 
 
 def heatmap_report(heatmap: CompoundHeatmap) -> RenderableType:
     """The heatmap with how to read it."""
     hidden = heatmap.counts[HEATMAP_ROWS:]
-    rarer = f" {len(hidden)} rarer blends ({sum(hidden)} faces) are not shown." if hidden else ""
+    rarer = f" Rarer blends that are not shown: {len(hidden)}." if hidden else ""
     return Group(
         Heatmap(heatmap),
         note(
             "Mean confidence in per cent, [ ] around the two emotions that people voted for "
-            f"(together {PAIR_SHARE:.0%} of the votes, the lesser {SECOND_SHARE:.0%}); both: how "
-            f"often those two were the model's likeliest two.{rarer}"
+            f"(together at least {100 * PAIR_SHARE:.0f} % of the votes, the lesser at least "
+            f"{100 * SECOND_SHARE:.0f} %); both: how often those two were the model's likeliest "
+            f"two.{rarer}"
         ),
     )
 
@@ -114,49 +116,23 @@ def heatmap_as_json(heatmap: CompoundHeatmap) -> list[dict[str, object]]:
     ]
 
 
-def model_name(evaluation: Evaluation) -> str:
-    return str(evaluation.model.get("name") or evaluation.model.get("file") or "predictions")
-
-
-def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
-    """Whether chance alone explains the calibration error, and that in a sentence or two."""
-    figures = {name: evaluation.figures[name] for name in ("ece", "aece")}
-    beyond = [name for name, figure in figures.items() if figure.consistent is False]
-    name = beyond[0] if beyond else "ece"
-    value, bound = percent(figures[name].value, 2), figures[name].floor
-    ceiling = percent(bound.p95 if bound else None, 2)
-    faces = f"{evaluation.n:,} faces"
-    if not beyond:
-        return True, (
-            f"Consistent with perfect calibration: chance alone shows an ECE of up to {ceiling} "
-            f"on {faces}, and this one is {value}."
-        )
-    said, right = mean_confidence(evaluation), evaluation.figures["accuracy"].value or 0.0
-    attitude = "Too sure of itself" if said > right else "Not sure enough"
-    if abs(said - right) < MIXED:
-        attitude = "Too sure in places, not sure enough in others"
-    return False, (
-        f"{attitude}: it says {percent(said)} on average and is right {percent(right)} of the "
-        f"time. Its {NAMES[name][0]} of {value} is not chance, which shows {ceiling} at most on "
-        f"{faces}."
-    )
-
-
-def mean_confidence(evaluation: Evaluation) -> float:
-    return sum(bin_.count * (bin_.confidence or 0.0) for bin_ in evaluation.reliability) / (
-        evaluation.n
-    )
-
-
 def _calibration_panel(evaluation: Evaluation) -> RenderableType:
     consistent, words = calibration_verdict(evaluation)
     headline, _, rest = words.partition(": ")
     return panel(consistent, headline, [rest[0].upper() + rest[1:]])
 
 
-def _verdict_panel(verdict: Verdict) -> RenderableType:
-    headline = "Yes: within every limit" if verdict.passed else "No: past the limit"
-    return panel(verdict.passed, headline, verdict.reasons)
+def _how_to_read(evaluation: Evaluation) -> str:
+    sentences = [
+        "The floor is what a perfectly calibrated model with the same confidences would show on "
+        "as many faces: on average, and at most in 19 of 20 samples.",
+        "The interval of a calibration error is that of samples of this size, noise included; "
+        "the floor tells what part is noise.",
+        "MCE hangs on the emptiest bins and has no fair interval.",
+    ]
+    if evaluation.figures["mce50"].value is not None:
+        sentences.append(f"MCE, {LARGE_BIN}+: over bins with at least {LARGE_BIN} faces.")
+    return " ".join(sentences)
 
 
 def _figures_table(evaluation: Evaluation) -> RenderableType:
@@ -171,8 +147,6 @@ def _figures_table(evaluation: Evaluation) -> RenderableType:
     for name, figure in evaluation.figures.items():
         if figure.value is not None:
             table.add_row(*_figure_cells(name, figure))
-    if evaluation.vote_distance is not None:
-        table.add_row("distance to votes", percent(evaluation.vote_distance))
     return table
 
 
@@ -181,34 +155,43 @@ def _figure_cells(name: str, figure: Figure) -> list[RenderableType]:
     cells: list[RenderableType] = [
         label,
         Text(figure_text(figure.value, digits), style="bold"),
-        Text(span_text(figure.interval, digits), style=FAINT),
+        Text(_span(name, figure), style=FAINT),
     ]
     if figure.floor is None:
         return cells
-    within = figure.consistent
-    words = "✓ within chance" if within else "✗ beyond chance"
+    within = bool(figure.consistent)
     return [
         *cells,
         figure_text(figure.floor.mean, digits),
         figure_text(figure.floor.p95, digits),
-        Text(words, style=BLUE if within else ORANGE),
+        Mark(within, after=" within chance" if within else " beyond chance"),
     ]
 
 
+def _span(name: str, figure: Figure) -> str:
+    """Only what holds the figure 95 times in 100 is called a 95 % interval."""
+    return "" if name in ROUGH_INTERVALS else span_text(figure.interval, NAMES[name][1])
+
+
 def _class_table(evaluation: Evaluation) -> RenderableType:
-    table = plain_table(
+    columns: list[tuple[str, JustifyMethod]] = [
         ("", "left"),
         ("faces", "right"),
         ("found", "right"),
         ("says", "right"),
         ("is right", "right"),
         ("ECE", "right"),
-        ("most often taken for", "left"),
-    )
+    ]
+    wide, narrow = plain_table(*columns, ("most often taken for", "left")), plain_table(*columns)
     for index, figures in enumerate(evaluation.per_class[:MOST_CLASSES]):
-        table.add_row(*_class_cells(figures), _mistaken_for(evaluation, index))
-    key = note("found: of its faces, how many; says, is right: where the model names it.")
-    return Group(table, key, *_hidden_classes(len(evaluation.per_class)))
+        cells = _class_cells(figures)
+        narrow.add_row(*cells)
+        wide.add_row(*cells, _mistaken_for(evaluation, index))
+    key = note(
+        "found: of its faces, how many; says, is right: where the model names it; "
+        "ECE: class-wise, of the probability given to it on all faces."
+    )
+    return Group(FirstThatFits((wide, narrow)), key, *_hidden_classes(len(evaluation.per_class)))
 
 
 def _class_cells(figures: ClassFigures) -> list[RenderableType]:
@@ -237,60 +220,68 @@ def _mistaken_for(evaluation: Evaluation, index: int) -> Text:
 
 def _hidden_classes(classes: int) -> list[RenderableType]:
     hidden = classes - MOST_CLASSES
-    return [note(f"{hidden} more classes are in the JSON.")] if hidden > 0 else []
+    if hidden <= 0:
+        return []
+    return [note(f"{hidden} more {'class is' if hidden == 1 else 'classes are'} in the JSON.")]
 
 
 def _change_table(drift: Drift, limits: Limits) -> RenderableType:
     """Two lines a metric: the figures, and their intervals faint beneath."""
     table = plain_table(("", "left"), ("before", "right"), ("after", "right"), ("change", "right"))
     table.expand, table.padding = True, (0, 1, 0, 0)
-    table.add_column("", ratio=1, min_width=17)
+    table.columns[0].max_width = len("class-wise ECE")
+    table.add_column("", ratio=1, min_width=15)
     table.add_column("limit", justify="right", no_wrap=True)
-    limit_of = bounds(limits)
+    checks = {check.name: check for check in check_limits(drift, limits)}
     for name, change in drift.change.items():
-        table.add_row(*_change_cells(drift, name, change, limit_of.get(name)))
+        table.add_row(*_change_cells(drift, name, change, checks.get(name)))
     spread = drift.intervals["flips"]
     table.add_row(
         "flips",
         "",
         "",
         _two_lines(percent(drift.flips.rate), span_text(spread, 1), "bold"),
-        IntervalPlot(drift.flips.rate, spread, limit_of["flips"]),
-        _limit(drift.flips.rate, spread, limit_of["flips"]),
+        IntervalPlot(drift.flips.rate, spread, checks["flips"]),
+        _limit(checks["flips"]),
     )
     return table
 
 
 def _change_cells(
-    drift: Drift, name: str, change: float, bound: Bound | None
+    drift: Drift, name: str, change: float, check: LimitCheck | None
 ) -> list[RenderableType]:
     label, digits = NAMES[name]
-    before, after = drift.reference.figures[name], drift.candidate.figures[name]
-    spread = drift.intervals.get(name)
+    spread = None if name in ROUGH_INTERVALS else drift.intervals.get(name)
     return [
         label,
-        _two_lines(figure_text(before.value, digits), span_text(before.interval, digits)),
-        _two_lines(figure_text(after.value, digits), span_text(after.interval, digits)),
+        _measured(name, drift.reference.figures[name]),
+        _measured(name, drift.candidate.figures[name]),
         _two_lines(signed_text(change, digits), signed_span_text(spread, digits), "bold"),
-        IntervalPlot(change, spread, bound),
-        _limit(change, spread, bound),
+        "" if spread is None else IntervalPlot(change, spread, check),
+        "" if check is None else _limit(check),
     ]
 
 
+def _measured(name: str, figure: Figure) -> RenderableType:
+    """The figure, its interval beneath, and beneath that its floor."""
+    digits = NAMES[name][1]
+    figures = _two_lines(figure_text(figure.value, digits), _span(name, figure))
+    if figure.floor is None:
+        return figures
+    ceiling = figure_text(figure.floor.p95, digits).removesuffix(" %")
+    return Group(figures, Mark(bool(figure.consistent), after=f" floor {ceiling}"))
+
+
 def _two_lines(value: str, beneath: str, style: str = "") -> Text:
-    return Text.assemble((value, style), "\n", (beneath, FAINT))
+    return Text.assemble((value, style), (f"\n{beneath}" if beneath else "", FAINT))
 
 
-def _limit(change: float, interval: Interval | None, bound: Bound | None) -> Text:
+def _limit(check: LimitCheck) -> RenderableType:
     """The limit, whether it was kept, and a question mark where chance might decide."""
-    if bound is None:
-        return Text()
-    past = bound.passed_by(change)
-    unsure = interval is not None and interval.spans(bound.at)
-    return Text.assemble(
-        (f"{points(bound.at)} {'✗' if past else '✓'}", ORANGE if past else BLUE),
-        "?" if unsure else " ",
-    )
+    limit = f"{100 * check.limit:+.4g}".replace("-", "−")
+    if check.name == "flips":
+        limit = limit.removeprefix("+")
+    return Mark(not check.failed, before=f"{limit} ", after="?" if check.unsure else " ")
 
 
 def _side_by_side(drift: Drift) -> RenderableType:
@@ -313,7 +304,7 @@ def _side_by_side(drift: Drift) -> RenderableType:
 
 
 def _class_drift_table(per_class: tuple[ClassDrift, ...]) -> RenderableType:
-    table = plain_table(
+    columns: list[tuple[str, JustifyMethod]] = [
         ("", "left"),
         ("faces", "right"),
         ("accuracy", "right"),
@@ -321,27 +312,42 @@ def _class_drift_table(per_class: tuple[ClassDrift, ...]) -> RenderableType:
         ("confidence", "right"),
         ("broken", "right"),
         ("mended", "right"),
-        ("flipped", "left"),
-    )
+        ("flipped", "right"),
+    ]
+    wide, narrow = plain_table(*columns, ("", "left")), plain_table(*columns)
     most = max((drift.flips.rate for drift in per_class if drift.flips), default=0.0)
     for drift in per_class[:MOST_CLASSES]:
-        table.add_row(*_class_drift_cells(drift, most))
-    return Group(table, *_hidden_classes(len(per_class)))
+        cells = _class_drift_cells(drift)
+        narrow.add_row(*cells)
+        wide.add_row(*cells, _flip_bar(drift, most))
+    key = note(
+        "ECE: class-wise. *: beyond chance, for its paired 95 % interval leaves out 0; by chance "
+        "alone, 1 figure in 20 does."
+    )
+    return Group(FirstThatFits((wide, narrow)), key, *_hidden_classes(len(per_class)))
 
 
-def _class_drift_cells(drift: ClassDrift, most: float) -> list[RenderableType]:
-    flips, shift = drift.flips, drift.confidence_shift
-    bar = "▇" * (round(8 * flips.rate / most) if flips and most else 0)
+def _class_drift_cells(drift: ClassDrift) -> list[RenderableType]:
+    flips = drift.flips
     return [
         Text(drift.name),
         f"{drift.count:,}",
-        points(drift.accuracy),
-        points(drift.ece),
-        points(shift.mean if shift else None),
+        *(_class_change(drift, metric) for metric in ("accuracy", "ece", "confidence")),
         percent(flips.broken if flips else None),
         percent(flips.mended if flips else None),
-        Text.assemble(f"{percent(flips.rate if flips else None):>7} ", (bar, ORANGE)),
+        percent(flips.rate if flips else None),
     ]
+
+
+def _class_change(drift: ClassDrift, metric: str) -> Text:
+    beyond = drift.beyond_chance(metric)
+    words = points(drift.change.get(metric), 2 if metric == "ece" else 1)
+    return Text(f"{words}{'*' if beyond else ' '}", style="" if beyond else FAINT)
+
+
+def _flip_bar(drift: ClassDrift, most: float) -> Text:
+    share = drift.flips.rate / most if drift.flips and most else 0.0
+    return Text("▇" * round(8 * share), style=ORANGE)
 
 
 def _facts(drift: Drift) -> RenderableType:
@@ -355,7 +361,7 @@ def _facts(drift: Drift) -> RenderableType:
         ),
         (
             "confidence",
-            f"{points(shift.mean)} points on average, {percent(shift.mean_absolute)} either way; "
+            f"{points(shift.mean)} points on average, {100 * shift.mean_absolute:.1f} either way; "
             f"at worst {points(shift.worst)}, face {shift.worst_face}",
         ),
         ("temperature", _pair(drift.reference.temperature, drift.candidate.temperature)),

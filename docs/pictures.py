@@ -5,6 +5,7 @@ python docs/pictures.py REFERENCE CANDIDATE FOLDER
 
 import re
 import sys
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -38,11 +39,10 @@ THEME = TerminalTheme(
 
 def draw(report: RenderableType, title: str, path: Path) -> None:
     """What a terminal would show, with the same characters and colours."""
-    with open("/dev/null", "w") as nowhere:
-        console = Console(
-            record=True, width=COLUMNS, file=nowhere, force_terminal=True, highlight=False
-        )
-        console.print(report)
+    console = Console(
+        record=True, width=COLUMNS, file=StringIO(), force_terminal=True, highlight=False
+    )
+    console.print(report)
     svg = console.export_svg(title=title, theme=THEME, unique_id=path.stem)
     with replacing(path) as temporary:
         temporary.write_text(REMOTE_FONT.sub("", svg), encoding="utf-8")

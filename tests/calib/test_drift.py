@@ -1,13 +1,14 @@
 import dataclasses
 import json
 import re
+import time
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 import pytest
 
-from calib.drift import Drift, Flips, Limits, Verdict, judge, measure_drift
+from calib.drift import Drift, Flips, LimitCheck, Limits, Verdict, judge, measure_drift
 from calib.errors import RankotomError
 from calib.predictions import Predictions
 from calib.resampling import Interval
@@ -39,7 +40,7 @@ def hand_made_drift(
         nothing,
         reference=evaluation,
         change={**nothing.change, **change},
-        intervals={**nothing.intervals, **intervals},
+        intervals={**{name: Interval(0, 0) for name in nothing.intervals}, **intervals},
         flips=Flips(rate=flips, broken=flips, mended=0.0),
     )
 
@@ -61,14 +62,43 @@ def test_the_confidence_shift_keeps_its_sign_and_names_the_worst_face() -> None:
 
 def test_each_class_has_the_drift_of_the_faces_labelled_with_it() -> None:
     calm, glad, sad = measure_drift(reference(), candidate(), resamples=5).per_class
-    assert (calm.name, calm.count, calm.accuracy) == ("calm", 2, 0.0)
+    assert (calm.name, calm.count, calm.change["accuracy"]) == ("calm", 2, 0.0)
     assert calm.flips == Flips(rate=1.0, broken=0.5, mended=0.5)
     assert calm.confidence_shift is not None
     assert calm.confidence_shift.mean == pytest.approx(-0.05)
     assert glad.flips == Flips(rate=0.5, broken=0.0, mended=0.0)
     assert glad.confidence_shift is not None
     assert glad.confidence_shift.worst_face == 2
-    assert (sad.count, sad.accuracy, sad.flips, sad.confidence_shift) == (0, None, None, None)
+    assert (sad.count, sad.flips, sad.confidence_shift) == (0, None, None)
+    assert sad.change.keys() == {"ece"}
+
+
+def test_each_class_has_the_paired_intervals_of_its_changes(
+    make_predictions: MakePredictions,
+) -> None:
+    before, after = make_predictions(1500), make_predictions(1500, temperature=0.4)
+    for drift in measure_drift(before, after, resamples=100).per_class:
+        for name in ("accuracy", "ece", "nll", "brier", "confidence"):
+            interval = drift.intervals[name]
+            assert interval.low <= drift.change[name] <= interval.high
+        # Sharper on every face, right on as many.
+        assert drift.beyond_chance("confidence")
+        assert not drift.beyond_chance("accuracy")
+        document = drift.as_json()
+        assert document["change"] == dict(drift.change)
+        assert isinstance(document["intervals"], dict)
+        assert document["intervals"].keys() == {*drift.change, "flips"}
+
+
+def test_a_class_of_few_faces_is_never_beyond_chance(make_predictions: MakePredictions) -> None:
+    whole = make_predictions(200)
+    kept = (whole.labels != 7) | (np.cumsum(whole.labels == 7) <= 3)
+    before = Predictions(whole.probabilities[kept], whole.labels[kept])
+    sharper = before.probabilities**3
+    after = Predictions(sharper / sharper.sum(axis=1, keepdims=True), before.labels)
+    rare = measure_drift(before, after, resamples=50).per_class[7]
+    assert rare.count == 3
+    assert not any(map(rare.beyond_chance, ("accuracy", "nll", "brier", "confidence")))
 
 
 def test_the_change_is_candidate_less_reference(make_predictions: MakePredictions) -> None:
@@ -101,8 +131,25 @@ def test_predictions_on_other_faces_cannot_be_compared(make_predictions: MakePre
 
 
 def test_a_model_passes_against_itself(make_predictions: MakePredictions) -> None:
-    drift = measure_drift(make_predictions(), make_predictions(), resamples=20)
+    same = make_predictions(faces=2000)
+    drift = measure_drift(same, same, resamples=20)
     assert judge(drift) == Verdict(passed=True, reasons=(), unsure=())
+
+
+def test_no_flip_among_thirty_faces_proves_little(make_predictions: MakePredictions) -> None:
+    few = make_predictions(faces=30)
+    verdict = judge(measure_drift(few, few, resamples=20))
+    assert verdict.passed
+    accuracy, flips = verdict.unsure
+    assert accuracy.startswith("Accuracy 0.0 points, 95 % interval −8.7 to +8.7, limit −0.5")
+    assert flips.startswith("Flips 0.0 %, 95 % interval 0.0 to 11.4, limit 2.0: 30 faces are")
+
+
+def test_one_face_is_too_few_for_every_limit() -> None:
+    only = Predictions(np.array([[0.8, 0.2]]), np.array([0]))
+    verdict = judge(measure_drift(only, only, resamples=20))
+    assert len(verdict.unsure) == 4
+    assert all("1 face is too few" in doubt for doubt in verdict.unsure)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +200,7 @@ def test_an_interval_across_the_limit_says_how_many_faces_would_settle_it() -> N
     assert verdict.passed
     # The upper half-width, 0.5 points, must shrink to 0.2: 1,000 * 2.5 ** 2 = 6,250 faces.
     assert verdict.unsure == (
-        "ECE rose by 0.3 points, 95 % interval -0.2 to 0.8, across the limit of 0.5: "
+        "ECE +0.3 points, 95 % interval −0.2 to +0.8, limit +0.5: "
         "1,000 faces are too few to be sure; about 6,300 would settle it.",
     )
 
@@ -162,13 +209,50 @@ def test_a_failure_can_be_unsure_as_well() -> None:
     verdict = judge(hand_made_drift({"accuracy": -0.009}, {"accuracy": Interval(-0.02, -0.001)}))
     assert not verdict.passed
     # The half-width towards the limit, 0.8 points, must shrink to 0.4.
-    assert verdict.unsure[0].startswith("Accuracy fell by 0.9 points, 95 % interval 0.1 to 2.0")
-    assert "about 4,000 would settle it" in verdict.unsure[0]
+    assert verdict.unsure == (
+        "Accuracy −0.9 points, 95 % interval −2.0 to −0.1, limit −0.5: "
+        "1,000 faces are too few to be sure; about 4,000 would settle it.",
+    )
 
 
-def test_a_change_on_the_limit_is_not_settled_by_any_number_of_faces() -> None:
-    verdict = judge(hand_made_drift({"ece": 0.005}, {"ece": Interval(0.001, 0.009)}))
-    assert "not even 1,000,000 would settle it" in verdict.unsure[0]
+def test_a_rise_of_accuracy_that_may_be_a_fall_keeps_its_sign() -> None:
+    verdict = judge(hand_made_drift({"accuracy": 0.01}, {"accuracy": Interval(-0.032, 0.059)}))
+    assert verdict.passed
+    # The lower half-width, 4.2 points, must shrink to 1.5.
+    assert verdict.unsure == (
+        "Accuracy +1.0 points, 95 % interval −3.2 to +5.9, limit −0.5: "
+        "1,000 faces are too few to be sure; about 7,900 would settle it.",
+    )
+
+
+@pytest.mark.parametrize("faces", [1000, 3_000_000])
+def test_a_change_on_the_limit_is_not_settled_by_any_number_of_faces(faces: int) -> None:
+    drift = hand_made_drift({"ece": 0.005}, {"ece": Interval(0.001, 0.009)})
+    drift = dataclasses.replace(drift, reference=dataclasses.replace(drift.reference, n=faces))
+    (doubt,) = judge(drift).unsure
+    assert doubt.endswith("too few to be sure; it is too close to the limit for more to settle it.")
+
+
+def test_more_than_a_million_faces_can_be_advised_to_those_who_have_some() -> None:
+    drift = hand_made_drift({"ece": 0.003}, {"ece": Interval(-0.002, 0.008)})
+    drift = dataclasses.replace(drift, reference=dataclasses.replace(drift.reference, n=2_000_000))
+    assert "about 13,000,000 would settle it" in judge(drift).unsure[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "harm", "failed"),
+    [
+        (0.006, 1, True),
+        (0.005, 1, False),
+        (-0.006, 1, False),
+        (-0.006, -1, True),
+        (0.006, -1, False),
+    ],
+)
+def test_a_limit_is_passed_only_in_its_harmful_direction(
+    change: float, harm: int, failed: bool
+) -> None:
+    assert LimitCheck("ece", change, Interval(change, change), 0.005, harm).failed is failed
 
 
 def test_limits_are_the_callers() -> None:
@@ -220,4 +304,16 @@ def test_the_json_of_a_drift_without_votes_or_large_bins_is_null_there() -> None
     assert document["change"]["top2_match"] is None
     assert document["intervals"]["mce50"] is None
     assert document["size_ratio"] is None
+    assert document["per_class"]["sad"]["change"]["nll"] is None
+    assert document["per_class"]["sad"]["intervals"]["flips"] is None
     assert document["per_class"]["sad"]["flips"] is None
+
+
+def test_the_drift_of_the_ferplus_test_set_takes_seconds(
+    make_predictions: MakePredictions,
+) -> None:
+    before, after = make_predictions(faces=3573), make_predictions(faces=3573, noise=0.1)
+    start = time.process_time()
+    measure_drift(before, after)
+    # The aim is 2 s on one busy core; measured 1.8 s. Twice the aim, for slow machines.
+    assert time.process_time() - start < 4

@@ -3,6 +3,7 @@
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -92,3 +93,11 @@ def test_nothing_is_left_behind_where_a_picture_can_not_be_written(
 def test_matplotlib_is_loaded_only_to_draw() -> None:
     script = "import sys, calib.plot, calib.report; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_letters_that_the_font_lacks_cause_no_warning(read: Predictions, tmp_path: Path) -> None:
+    names = ("中立", "喜び", "驚き", "悲しみ", "怒り", "嫌悪", "恐れ", "軽蔑")
+    foreign = Predictions(read.probabilities, read.labels, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot_evaluation(evaluate(foreign, resamples=20), tmp_path / "names.png")

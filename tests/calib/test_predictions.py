@@ -160,17 +160,23 @@ def test_an_npz_that_cannot_be_measured_says_why_and_where(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found no probabilities or logits and no labels, only nothing"),
-        ("probability:a,probability:b\n0.5,0.5\n", "found no labels"),
-        ("label\n0\n", "found no probabilities or logits, only labels"),
+        ("", "found no column probability:NAME or logit:NAME and no column label, only nothing"),
+        ("probability:a,probability:b\n0.5,0.5\n", "found no column label, only probability:a"),
+        ("label\n0\n", "found no column probability:NAME or logit:NAME, only label"),
+        ("happy,sad,label\n1,0,0\n", "only happy, sad, label. .* column probability:NAME or"),
         ("probability:a,probability:b,label\n", "probabilities are empty"),
         ("probability:a,probability:b,label\n0.5,0.5\n", "line 2 has 2 fields"),
         ("probability:a,label\n1,a\n\nmuch,a\n", "line 4 holds 'much' under probability:a"),
-        ("probability:a,label\nnan,a\n", "probabilities hold NaN"),
+        ("probability:a,label\n\nnan,a\n", "probabilities hold NaN .* first in line 3"),
+        ("probability:a,label\n1,a\n0.5,a\n", "do not sum to 1 in 1 row, first in line 3"),
         ("probability:a,label,label\n1,0,0\n", "names a column twice"),
         ("probability:a,votes:b,label\n1,0,0\n", "votes columns are of b, but .* of a"),
-        ("probability:a,label\n1,c\n", "label 'c' in row 0 is neither"),
-        ("probability:a,label\n1,7\n", "must lie in 0 to 0"),
+        ("probability:a,votes:a,label\n1,-1,0\n", "votes are negative in line 2"),
+        ("probability:a,label\n1,c\n", "label 'c' in line 2 is neither"),
+        ("probability:a,label\n1,row 0\n", "label 'row 0' in line 2 is neither"),
+        ("probability:a,label\n1,7\n", "must lie in 0 to 0, .* but line 2 holds 7"),
+        (f"probability:a,label\n1,{'9' * 30}\n", "but line 2 holds 1e.30"),
+        (f"probability:a,label\n1,{'9' * 5000}\n", "labels hold NaN or infinity"),
         ('probability:a,label\n"1,0\n', "not a readable CSV"),
     ],
 )
@@ -207,6 +213,31 @@ def test_a_damaged_archive_is_named_as_such(tmp_path: Path) -> None:
         content[offset] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(RankotomError, match="archive cannot be read"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_file_that_cannot_be_read_is_not_called_broken(tmp_path: Path, suffix: str) -> None:
+    """The start of a process's memory is no one's to read, not even root's."""
+    path = tmp_path / f"predictions{suffix}"
+    path.symlink_to("/proc/self/mem")
+    with pytest.raises(RankotomError, match=rf"Cannot read .*predictions{suffix}: Input/output"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_folder_and_a_name_that_is_too_long_are_told_as_such(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(RankotomError, match="Is a directory"):
+        read_predictions(tmp_path / f"folder{suffix}")
+    with pytest.raises(RankotomError, match="File name too long"):
+        read_predictions(tmp_path / f"{'n' * 300}{suffix}")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_label_too_large_for_an_integer_is_refused_without_a_warning(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, probabilities=ROWS, labels=[0.0, 1e30])
+    with pytest.raises(RankotomError, match=r"but row 1 holds 1e\+30 "):
         read_predictions(path)
 
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib import metrics
-from calib.blends import top2_match
+from calib.blends import top2_match, vote_distance
 from calib.errors import RankotomError
 from calib.predictions import Predictions
-from calib.resampling import bootstrap, floor, paired_bootstrap
+from calib.resampling import bootstrap, ceiling, class_bootstrap, floor, paired_bootstrap
+from calib.shares import Interval
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
 
@@ -30,6 +31,8 @@ def test_every_metric_has_an_interval_around_its_value(make_predictions: MakePre
         "nll": metrics.nll(rows, labels),
         "brier": metrics.brier(rows, labels),
         "top2_match": top2_match(rows, votes),
+        "classwise_ece": float(metrics.classwise_ece(rows, labels).mean()),
+        "vote_distance": vote_distance(rows, votes),
     }
     intervals = bootstrap(predictions, resamples=200)
     assert intervals.keys() == values.keys()
@@ -67,6 +70,7 @@ def test_resampling_by_weights_is_resampling_by_rows(make_predictions: MakePredi
     generator = np.random.default_rng(11)
     drawn = generator.integers(150, size=(40, 150))
     slow: dict[str, list[float]] = {"ece": [], "aece": [], "mce": [], "nll": [], "brier": []}
+    slow["classwise_ece"] = []
     for rows in drawn:
         confidence, correct = predictions.confidence[rows], predictions.correct[rows]
         probabilities = predictions.probabilities[rows]
@@ -75,6 +79,8 @@ def test_resampling_by_weights_is_resampling_by_rows(make_predictions: MakePredi
         slow["mce"].append(metrics.mce(confidence, correct))
         slow["nll"].append(metrics.nll(probabilities, labels[rows]))
         slow["brier"].append(metrics.brier(probabilities, labels[rows]))
+        by_class = metrics.classwise_ece(probabilities, labels[rows])
+        slow["classwise_ece"].append(float(by_class.mean()))
     fast = bootstrap(predictions, resamples=40, seed=11)
     for name, values in slow.items():
         low, high = np.quantile(values, (0.025, 0.975))
@@ -87,18 +93,20 @@ def test_a_seed_fixes_the_intervals(make_predictions: MakePredictions) -> None:
     assert bootstrap(predictions, 50, seed=3) != bootstrap(predictions, 50, seed=4)
 
 
-def test_one_face_has_intervals_without_width() -> None:
+def test_one_face_that_is_right_leaves_everything_open() -> None:
     only = Predictions(np.array([[0.8, 0.2]]), np.array([0]))
-    for interval in bootstrap(only, 20).values():
-        assert interval.width == pytest.approx(0, abs=1e-12)
+    intervals = bootstrap(only, 20)
+    assert intervals["accuracy"].low == pytest.approx(0.2065, abs=1e-4)
+    assert intervals["accuracy"].high == 1
+    assert intervals["ece"] == Interval(0, 1)
+    assert intervals["brier"] == Interval(0, 2)
+    assert paired_bootstrap(only, only, 20)["ece"] == Interval(-1, 1)
 
 
 def test_intervals_stay_within_what_the_metric_can_be(make_predictions: MakePredictions) -> None:
     for seed in range(5):
-        for interval in bootstrap(make_predictions(faces=12, seed=seed), 100).values():
-            assert interval.low >= 0
-    certain = Predictions(np.tile([[0.99, 0.01]], (30, 1)), np.array([0] * 29 + [1]))
-    assert bootstrap(certain)["accuracy"].high == 1
+        for name, interval in bootstrap(make_predictions(faces=12, seed=seed), 100).items():
+            assert 0 <= interval.low <= interval.high <= ceiling(name)
 
 
 def test_large_bins_and_compounds_have_an_interval_only_where_there_are_some() -> None:
@@ -113,7 +121,9 @@ def test_a_single_compound_face_survives_resamples_that_miss_it() -> None:
     rows = np.tile([[0.8, 0.2]], (10, 1))
     predictions = Predictions(rows, np.zeros(10, dtype=int), votes=votes)
     for seed in range(5):
-        assert bootstrap(predictions, 1, seed)["top2_match"].low == 1
+        matched = bootstrap(predictions, 1, seed)["top2_match"]
+        assert matched.low == pytest.approx(0.2065, abs=1e-4)
+        assert matched.high == 1
 
 
 @settings(max_examples=10, deadline=None)
@@ -132,8 +142,43 @@ def test_paired_intervals_are_narrower_than_unpaired_ones_for_models_alike(
 
 def test_a_model_compared_with_itself_does_not_change(make_predictions: MakePredictions) -> None:
     predictions = make_predictions()
-    for interval in paired_bootstrap(predictions, predictions, 50).values():
-        assert (interval.low, interval.high) == (0, 0)
+    for name, interval in paired_bootstrap(predictions, predictions, 50).items():
+        if name in ("accuracy", "flips", "top2_match"):
+            # What 400 faces did not show may still happen.
+            assert interval.low <= 0 < interval.high
+        else:
+            assert (interval.low, interval.high) == (0, 0)
+
+
+def test_each_class_is_resampled_over_its_own_faces(make_predictions: MakePredictions) -> None:
+    """As if the class's faces were all there is, but for how often it is drawn at all."""
+    reference, candidate = make_predictions(3000), make_predictions(3000, noise=0.3)
+    intervals = class_bootstrap(reference, candidate, 400)
+    for index in (0, 7):
+        faces = reference.labels == index
+        before, after = (
+            Predictions(each.probabilities[faces], each.labels[faces])
+            for each in (reference, candidate)
+        )
+        paired = paired_bootstrap(before, after, 400)
+        assert intervals[index]["accuracy"] == paired["accuracy"]
+        assert intervals[index]["flips"] == paired["flips"]
+        for name in ("nll", "brier"):
+            assert intervals[index][name].width == pytest.approx(paired[name].width, rel=0.15)
+
+
+def test_a_class_without_faces_has_only_its_class_wise_error() -> None:
+    rows = np.tile([[0.6, 0.3, 0.1]], (20, 1))
+    reference = Predictions(rows, np.arange(20) % 2)
+    *_, absent = class_bootstrap(reference, reference, 20)
+    assert absent.keys() == {"ece"}
+
+
+def test_a_thousand_classes_have_the_intervals_that_need_no_resampling() -> None:
+    random = np.random.default_rng(0)
+    many = Predictions(random.dirichlet(np.ones(1000), 50), random.integers(0, 5, 50))
+    assert "classwise_ece" not in bootstrap(many, 10)
+    assert class_bootstrap(many, many, 10)[0].keys() == {"accuracy", "flips"}
 
 
 def test_the_flip_rate_has_an_interval_of_its_own(make_predictions: MakePredictions) -> None:
