@@ -5,6 +5,8 @@
 #   make lint       ruff and mypy --strict alone
 #   make bench      how long the commands and the statistics take here
 #   make pictures   draw the README's pictures again
+#   make examples   ask the embedded model about FERPlus again, for demo and pictures
+#   make ablation   what each part of the paper buys; needs the data sets, and hours
 
 PYTHON ?= python3
 VENV   := .venv
@@ -12,19 +14,21 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.installed-core
 DEV    := $(VENV)/.installed-dev
 
-EXAMPLES  := docs/examples
-REFERENCE := $(EXAMPLES)/fp32.npz
-CANDIDATE := $(EXAMPLES)/int8.npz
+# What the embedded model says of FERPlus valid's reporting half, with its mirror view and without.
+REFERENCE := docs/examples/mirrored.npz
+CANDIDATE := docs/examples/plain.npz
+RUN       := runs/edge-ferplus-seed0
+REPORT    := --dataset ferplus --split valid --half report
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench examples pictures clean system
+.PHONY: help demo test lint bench examples pictures ablation clean system
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(CORE)
-	@echo "Invented predictions (docs/examples.py), to show the report:"
+	$(BIN)/rankotom-edge models
 	$(BIN)/rankotom-edge evaluate $(REFERENCE)
 
 test: lint
@@ -45,11 +49,16 @@ bench: $(CORE)
 	  -s "from calib.resampling import bootstrap" \
 	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
 
-examples: $(CORE)
-	$(BIN)/python docs/examples.py $(EXAMPLES)
+examples: $(DEV)
+	$(BIN)/rankotom-edge evaluate --model ferplus-fp32 $(REPORT) --save-predictions $(REFERENCE)
+	$(BIN)/rankotom-edge export $(RUN) --no-mirror --output $(VENV)/plain.onnx
+	$(BIN)/rankotom-edge evaluate --model $(VENV)/plain.onnx $(REPORT) --save-predictions $(CANDIDATE)
 
 pictures: $(CORE)
 	$(BIN)/python docs/pictures.py $(REFERENCE) $(CANDIDATE) docs/images
+
+ablation: $(DEV)
+	$(BIN)/python -m train.ablation --run runs/ablation --plot docs/images/ablation.png
 
 clean:
 	rm -rf $(VENV) build ./*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

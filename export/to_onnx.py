@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation, evaluate
 from calib.predictions import Predictions
-from calib.temperature import fit_temperature, softmax
+from calib.temperature import at_bound, fit_temperature, softmax
 from export.artifact import TEMPERATURE, written
 from export.predict import LabelledFaces, answers, labelled_faces
 from rankotom_edge import __version__
@@ -30,6 +30,7 @@ from rankotom_edge.artifact import (
     PROBABILITIES,
     Artifact,
     CropContract,
+    FacesUsed,
     ModelCard,
     read_artifact,
 )
@@ -63,6 +64,7 @@ class Exported:
     artifact: Artifact
     evaluation: Evaluation  # on the reporting half of valid
     parity: float  # the largest difference of a logit from torch's
+    caveat: str | None  # why its confidence is not to be trusted
 
 
 def export_checkpoint(
@@ -122,7 +124,22 @@ def export_network(
     card = replace(card, temperature=temperature, figures=figures_of(evaluation))
     with written(model, card, output) as artifact:
         parity = check_parity(network, artifact, report.pixels[:PARITY_FACES])
-    return Exported(read_artifact(output), evaluation, parity)
+    return Exported(read_artifact(output), evaluation, parity, caveat(temperature, choose.used))
+
+
+def caveat(temperature: float, fitted_on: FacesUsed) -> str | None:
+    """Hotter is always better where logits mislead, colder where they are never wrong."""
+    if not at_bound(temperature):
+        return None
+    why = (
+        "the network knows too little of them; train it for longer, or look at the labels"
+        if temperature > 1
+        else "the network is right about all of them; they are too few, or it has seen them before"
+    )
+    return (
+        f"this model is not calibrated. On the {fitted_on.count:,} faces of {fitted_on.name} its "
+        f"temperature ran into its bound of {temperature:g}: {why}."
+    )
 
 
 class Graph(nn.Module):

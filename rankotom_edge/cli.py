@@ -1,8 +1,10 @@
 """The command line. ``rankotom_edge/commands`` says how to add a command."""
 
 import sys
+import traceback
+from contextlib import suppress
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -12,12 +14,19 @@ from rankotom_edge.commands.drift import drift
 from rankotom_edge.commands.evaluate import evaluate
 from rankotom_edge.commands.export import export
 from rankotom_edge.commands.models import models
+from rankotom_edge.commands.output import drop_output
+from rankotom_edge.commands.pages import OverviewPage, add_command
+from rankotom_edge.commands.train import train
 
 CALIBRATION = "Calibration"
 MODELS = "Models"
 
+BAD_INPUT = 2
+BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
+
 app = typer.Typer(
     name="rankotom-edge",
+    cls=OverviewPage,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,7 +42,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="[dim]Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 130 interrupted.[/]"
+    epilog="[dim]Exit status: 0 done, 1 the answer is no, 2 bad input, 70 a bug, 130 stopped.[/]"
 )
 def rankotom_edge(
     version: Annotated[
@@ -47,14 +56,15 @@ def rankotom_edge(
     """Facial expressions with a confidence that means what it says, offline."""
 
 
-app.command(rich_help_panel=CALIBRATION)(evaluate)
-app.command(rich_help_panel=CALIBRATION)(drift)
-app.command(rich_help_panel=MODELS)(models)
-app.command(rich_help_panel=MODELS)(export)
+add_command(app, CALIBRATION, evaluate)
+add_command(app, CALIBRATION, drift)
+add_command(app, MODELS, models)
+add_command(app, MODELS, export)
+add_command(app, MODELS, train)
 
 
 def main() -> None:
-    """Our own errors are for the person at the keyboard: a line or two, and no traceback."""
+    """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -62,11 +72,31 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(args=arguments, prog_name="rankotom-edge")
+    except SystemExit as ended:
+        # Of a help page that is not read to its end; reports see to it themselves.
+        if isinstance(ended.__context__, BrokenPipeError):
+            sys.exit(0)
+        raise
     except RankotomError as error:
+        _fail(f"error: {error}", BAD_INPUT, debug)
+    except OSError as error:
+        named = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"error: {named}{error.strerror or error}", BAD_INPUT, debug)
+    except Exception:
+        _fail("error: this is a bug in rankotom-edge; please report it", BUG, debug=True)
+
+
+def _fail(message: str, status: int, debug: bool) -> NoReturn:
+    """While an error is handled."""
+    with suppress(OSError):
         if debug:
-            raise
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+            traceback.print_exc()
+        print(message, file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output()
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class TrainingFaces:
             raise RankotomError(
                 f"{len(self.fer)} faces to train on don't fill one batch of {recipe.batch}."
             )
-        if recipe.face_recognition and self.fr is None:
+        if recipe.face_recognition and (self.fr is None or not len(self.fr)):
             raise RankotomError(f"{recipe.name} needs face-recognition faces (LFW); none given.")
 
 
@@ -63,15 +63,22 @@ def batches(
     recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
 ) -> Iterator[Batch]:
     order = shuffled(len(faces.fer), recipe.seed, epoch, "fer")
-    blends = round(recipe.batch * recipe.partners)
+    blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
     steps = steps_an_epoch(recipe, faces)
-    if recipe.face_recognition and faces.fr is not None:
+    if recipe.face_recognition and faces.fr is not None and blends:
         rounds = -(-steps * blends // len(faces.fr))
         fr_order = np.concatenate(
             [shuffled(len(faces.fr), recipe.seed, epoch, "fr", turn) for turn in range(rounds)]
         )
-    mine, my_blends = ranks.part(recipe.batch), ranks.part(blends)
+    # Without FR faces neighbours blend with each other (loop.py), and stay together.
+    my_blends = ranks.part(blends, together=2 if recipe.blends and not len(fr_order) else 1)
+    mine = torch.cat(
+        [
+            torch.arange(blends)[my_blends],  # a rank has the FER faces that its blends are of
+            torch.arange(blends, recipe.batch)[ranks.part(recipe.batch - blends)],
+        ]
+    )
     for step in range(steps):
         seed = derived_seed(recipe.seed, epoch, step)
         randomness = Generator().manual_seed(seed)
@@ -82,7 +89,7 @@ def batches(
             draw(blends, strength, randomness).part(my_blends)
             for strength in (WEAK, WEAK, recipe.strength)
         )
-        where = order[step * recipe.batch : (step + 1) * recipe.batch][mine]
+        where = order[step * recipe.batch : (step + 1) * recipe.batch][mine.numpy()]
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
             fer=torch.from_numpy(faces.fer[where]).to(device),

@@ -8,6 +8,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -86,10 +87,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise RankotomError(f"{path} can't be read as a checkpoint: {error}.") from error
-    if metadata.get("format") != FORMAT:
+    if metadata.get("format") != FORMAT or not metadata.keys() >= {"recipe", "epoch"}:
         raise RankotomError(
-            f"{path} is not a checkpoint of this version: its format is "
-            f"{metadata.get('format', 'not given')}, {FORMAT} is read."
+            f"{path} is not a checkpoint that can be gone on from: it says format "
+            f"{metadata.get('format')} where {FORMAT}, a recipe and an epoch are read."
         )
     return Checkpoint(json.loads(metadata["recipe"]), int(metadata["epoch"]), tensors)
 
@@ -103,43 +104,66 @@ def resume(
     optimizer: Optimizer,
 ) -> None:
     """The run's state as it was; a checkpoint of another recipe is refused, not mixed in."""
-    ours = json.loads(recipe.as_json())
-    differing = sorted(key for key in ours if ours[key] != checkpoint.recipe.get(key))
+    ours, theirs = json.loads(recipe.as_json()), checkpoint.recipe
+    differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
     if differing:
-        found = ", ".join(f"{key} is {checkpoint.recipe.get(key)}" for key in differing)
+        found = ", ".join(f"{key} {theirs.get(key)} (not {ours.get(key)})" for key in differing)
         raise RankotomError(
-            f"{path} is of another recipe: {found}. Choose another folder with --run, or remove "
-            "this one to start over."
+            f"{path} is of another recipe, with {found}. Choose another folder with --run, or "
+            "remove this one to start over."
         )
-    network.load_state_dict(checkpoint.group("network"))
-    averaged.load_state_dict(checkpoint.group("averaged"))
+    try:
+        network.load_state_dict(checkpoint.group("network"))
+        averaged.load_state_dict(checkpoint.group("averaged"))
+    except RuntimeError as error:
+        raise RankotomError(
+            f"{path} has the recipe of this run and other tensors. Remove it to start over."
+        ) from error
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in checkpoint.group("optimizer").items():
         index, _, name = key.partition(".")
-        state.setdefault(int(index), {})[name] = value
+        like = parameters[int(index)]
+        # In its parameter's memory layout, as it was: the next step is then the same to the bit.
+        laid_out = torch.empty_like(like).copy_(value) if value.shape == like.shape else value
+        state.setdefault(int(index), {})[name] = laid_out
     optimizer.load_state_dict(
         {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
     )
 
 
-def load_weights(path: Path, network: nn.Module) -> None:
-    """Weights to start from: safetensors, or a .pth of tensors alone; the last layer may differ."""
+def weight_file(path: Path) -> dict[str, Tensor]:
+    """safetensors, or a .pth that holds tensors by name and nothing that runs."""
     try:
         if path.suffix == ".safetensors":
             with safe_open(path, framework="pt") as file:
-                given = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        else:
-            given = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError, RuntimeError, ValueError) as error:
-        raise RankotomError(f"{path} can't be read as weights: {error}.") from error
-    own = network.state_dict()
-    given = {key: value for key, value in given.items() if not key.startswith("fc.")}
-    fits = {
-        key: value for key, value in given.items() if key in own and own[key].shape == value.shape
-    }
-    if len(fits) < len(own) - 2:
+                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        given = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, SafetensorError, UnpicklingError, RuntimeError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise RankotomError(f"{path} can't be read as weights: {reason}.") from error
+    if not isinstance(given, dict) or not all(
+        isinstance(value, Tensor) for value in given.values()
+    ):
         raise RankotomError(
-            f"{path} does not fit this network: {len(fits)} of {len(own) - 2} tensors have the "
-            "same name and shape."
+            f"{path} holds more than tensors by name. Save the network's state_dict() alone."
         )
-    network.load_state_dict(own | fits)
+    return given
+
+
+def load_weights(path: Path, network: nn.Module) -> None:
+    """Weights to start from, under torchvision's names; the last layer starts anew.
+
+    torchvision's older files have no num_batches_tracked, which nothing here depends on.
+    """
+    own, given = network.state_dict(), weight_file(path)
+    wanted = {
+        key for key in own if not key.startswith("fc.") and not key.endswith("num_batches_tracked")
+    }
+    fits = {key for key in wanted if key in given and given[key].shape == own[key].shape}
+    if fits != wanted:
+        raise RankotomError(
+            f"{path} does not fit this network: {len(fits)} of {len(wanted)} tensors have the "
+            f"same name and shape, {min(wanted - fits)} has not."
+        )
+    network.load_state_dict(own | {key: given[key] for key in wanted})

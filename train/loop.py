@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.optim import Adam, AdamW, Optimizer
 
 from train.augment import augment, scale_pixels
@@ -58,7 +59,7 @@ def train(
 
     parallel = ranks.wrap(network)
     steps = steps_an_epoch(recipe, faces)
-    with RunLog(run, recipe, faces.classes, done=first, shown=ranks.leads) as log:
+    with RunLog(run, recipe, done=first, shown=ranks.leads) as log:
         for epoch in range(first, recipe.epochs):
             log.start_epoch(epoch, steps)
             correct = CorrectConfidence.none(len(faces.classes))
@@ -70,14 +71,18 @@ def train(
                 optimizer.step()
                 average(averaged, network, recipe.ema, step + epoch * steps)
                 correct.add(outcome.probabilities, batch.labels)
-                log.step(outcome.loss.item(), outcome.offered, outcome.kept)
+                loss = outcome.loss.item() / ranks.world
+                log.step(*ranks.totals(loss, outcome.offered, outcome.kept))
 
             total, count = ranks.sum(correct.total), ranks.sum(correct.count)
             thresholds = update_thresholds(
                 thresholds, CorrectConfidence(total, count), epoch, beta=recipe.threshold_beta
             )
             if ranks.leads:
-                logits = predict(averaged, faces.choose, ranks.device)
+                logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
+                # The row before the checkpoint: a run killed in between lives the epoch again and
+                # writes its row again, where the other order would leave the row out for ever.
+                log.end_epoch(thresholds, logits, faces.choose_labels)
                 save_checkpoint(
                     path,
                     recipe=recipe,
@@ -87,7 +92,6 @@ def train(
                     optimizer=optimizer,
                     thresholds=thresholds,
                 )
-                log.end_epoch(thresholds, logits, faces.choose_labels)
     return path
 
 
@@ -138,7 +142,7 @@ def rank_o_tom(
         faces = torch.cat([faces, augment(blended, batch.blend_draws.part(chosen.cpu()), size)])
         targets = torch.cat([targets, blend_labels(targets[upper], targets[lower])])
 
-    torch.manual_seed(batch.seed)  # dropout
+    torch.manual_seed(batch.seed + ranks.rank)  # dropout
     with torch.autocast(faces.device.type, torch.bfloat16, enabled=faces.device.type == "cuda"):
         logits = parallel(faces.contiguous(memory_format=torch.channels_last))
     logits = logits.float()
@@ -181,13 +185,17 @@ def as_it_is_used(network: nn.Module) -> Iterator[None]:
         network.train()
 
 
-def predict(network: nn.Module, faces: NDArray[np.uint8], device: torch.device) -> Tensor:
-    """Logits (n, k) of faces as they are, on the CPU."""
-    with torch.inference_mode():
-        logits = [
-            network(scale_pixels(torch.from_numpy(np.array(part)).to(device))).float().cpu()
-            for part in np.array_split(faces, max(1, len(faces) // 256))
-        ]
+@torch.inference_mode()
+def predict(
+    network: nn.Module, faces: NDArray[np.uint8], size: int, device: torch.device
+) -> Tensor:
+    """Logits (n, k) of faces as they are, at the size that the network is trained at."""
+    logits = []
+    for part in np.array_split(faces, max(1, len(faces) // 256)):
+        pixels = scale_pixels(torch.from_numpy(np.array(part)).to(device))
+        if pixels.shape[-1] != size:
+            pixels = functional.interpolate(pixels, size=(size, size), mode="bilinear")
+        logits.append(network(pixels).float().cpu())
     return torch.cat(logits)
 
 

@@ -4,12 +4,15 @@ The edge network is a residual network of plain 3x3 convolutions, batch norm and
 those quantize well and fuse in ONNX Runtime and TensorRT.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
+from calib.errors import RankotomError
+
 NetworkName = Literal["resnet18", "resnet50", "edge", "edge-narrow"]
+NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
 
 
 def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:
@@ -143,6 +146,13 @@ def edge_stem(channels: int, width: int) -> nn.Sequential:
     return nn.Sequential(
         convolution(channels, width, 3, stride=2), nn.BatchNorm2d(width), nn.ReLU(inplace=True)
     )
+
+
+def find_network(name: str) -> NetworkName:
+    for known in NETWORKS:
+        if known == name:
+            return known
+    raise RankotomError(f"There is no network {name!r}; there are {', '.join(NETWORKS)}.")
 
 
 def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> ResNet:

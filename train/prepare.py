@@ -13,9 +13,11 @@ from train.datasets import FaceSet, half, load_dataset
 from train.recipe import Recipe
 
 
-def training_faces(recipe: Recipe, folder: Path, cache: Path) -> TrainingFaces:
-    fer = load_dataset(recipe.dataset, folder, "train")
-    choose = half(load_dataset(recipe.dataset, folder, "valid"), "choose")
+def training_faces(
+    recipe: Recipe, folder: Path, cache: Path, check_count: bool = True
+) -> TrainingFaces:
+    fer = load_dataset(recipe.dataset, folder, "train", check_count)
+    choose = half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
     assert fer.labels is not None
     assert choose.labels is not None
 
@@ -24,7 +26,8 @@ def training_faces(recipe: Recipe, folder: Path, cache: Path) -> TrainingFaces:
 
     fr = None
     if recipe.face_recognition:
-        fr = pixels(load_dataset("lfw", folder, "train"), framing_of(recipe, pixels(fer)))
+        lfw = load_dataset("lfw", folder, "train", check_count)
+        fr = pixels(lfw, framing_of(recipe, pixels(fer)))
     return TrainingFaces(
         classes=fer.classes,
         fer=pixels(fer),

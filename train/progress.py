@@ -1,6 +1,7 @@
 """What a run shows while it goes, and what it leaves: recipe.json and metrics.csv in its folder."""
 
 import csv
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
+from calib.errors import RankotomError
 from calib.files import replacing
 from calib.metrics import accuracy, ece, nll
 from calib.temperature import fit_temperature, softmax
@@ -34,34 +36,55 @@ class EpochRecord:
     thresholds: str
 
 
+def read_metrics(run: Path) -> list[dict[str, str]]:
+    """The rows of a run's metrics.csv, an epoch each."""
+    path = run / "metrics.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 class RunLog:
     """The progress bar of a run and its metrics file; without ``shown`` it does neither."""
 
-    def __init__(
-        self, run: Path, recipe: Recipe, classes: tuple[str, ...], *, done: int, shown: bool
-    ) -> None:
-        self.run, self.recipe, self.classes, self.shown = run, recipe, classes, shown
-        self.path = run / "metrics.csv"
-        self.rows = self._rows_before(done)
+    def __init__(self, run: Path, recipe: Recipe, *, done: int, shown: bool) -> None:
+        self.run, self.recipe, self.done, self.shown = run, recipe, done, shown
+        # Of epochs that the checkpoint holds; a later one will be lived again.
+        self.rows = [row for row in read_metrics(run) if int(row["epoch"]) <= done]
         self.console = Console(stderr=True)
         self.bar = Progress(
             TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]:.3f} · pseudo-labelled {task.fields[kept]:.0%}"),
+            TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
             console=self.console,
             disable=not shown or not self.console.is_terminal,
         )
         self.task = self.bar.add_task(
-            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0
+            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0, last=""
         )
 
     def __enter__(self) -> "RunLog":
         if self.shown:
-            self.run.mkdir(parents=True, exist_ok=True)
+            try:
+                self.run.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RankotomError(
+                    f"The run's folder {self.run} can't be made: {error.strerror}. "
+                    "Choose another with --run."
+                ) from error
             with replacing(self.run / "recipe.json") as file:
                 file.write_text(self.recipe.as_json() + "\n")
+            if self.done:
+                self.console.print(
+                    f"{self.run} has {self.done} of {self.recipe.epochs} epochs"
+                    + ("; going on from there" if self.done < self.recipe.epochs else " already"),
+                    highlight=False,
+                    soft_wrap=True,
+                )
             self.bar.start()
         return self
 
@@ -76,10 +99,16 @@ class RunLog:
     def start_epoch(self, epoch: int, steps: int) -> None:
         self.epoch, self.started = epoch, monotonic()
         self.losses: list[float] = []
-        self.offered = self.kept = 0
-        self.bar.reset(self.task, total=steps, epoch=epoch + 1)
+        self.offered = self.kept = 0.0
+        self.bar.reset(self.task, total=steps)  # with fields it would drop the others
+        self.bar.update(self.task, epoch=epoch + 1)
 
-    def step(self, loss: float, offered: int, kept: int) -> None:
+    def step(self, loss: float, offered: float, kept: float) -> None:
+        if not math.isfinite(loss):  # before a good checkpoint is written over
+            raise RankotomError(
+                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} holds what was "
+                "before. Try a lower learning rate."
+            )
         self.losses.append(loss)
         self.offered += offered
         self.kept += kept if offered else 0
@@ -108,10 +137,18 @@ class RunLog:
             thresholds=" ".join(f"{value:.3f}" for value in thresholds.tolist()),
         )
         self.rows.append({key: str(value) for key, value in asdict(record).items()})
-        with replacing(self.path) as file, file.open("w", newline="") as output:
+        with (
+            replacing(self.run / "metrics.csv") as file,
+            file.open("w", newline="") as output,
+        ):
             writer = csv.DictWriter(output, fieldnames=list(asdict(record)))
             writer.writeheader()
             writer.writerows(self.rows)
+        self.bar.update(
+            self.task,
+            last=f"· accuracy {record.accuracy:.1%}, ECE {record.ece:.1%}, thresholds "
+            f"{thresholds.min():.2f} to {thresholds.max():.2f}",
+        )
         self.console.print(
             f"epoch {record.epoch}/{self.recipe.epochs}  {record.seconds:.0f} s  "
             f"loss {record.loss:.3f}  accuracy {record.accuracy:.1%}  ECE {record.ece:.1%} "
@@ -119,11 +156,5 @@ class RunLog:
             f"NLL {record.nll_at_temperature:.3f}  pseudo-labelled {record.pseudo_labelled:.0%}  "
             f"thresholds {record.thresholds}",
             highlight=False,
+            soft_wrap=True,
         )
-
-    def _rows_before(self, done: int) -> list[dict[str, str]]:
-        """The rows of epochs that the checkpoint holds; a later one will be lived again."""
-        if not self.path.exists():
-            return []
-        with self.path.open(newline="") as file:
-            return [row for row in csv.DictReader(file) if int(row["epoch"]) <= done]

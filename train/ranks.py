@@ -2,13 +2,15 @@
 
 Under torchrun the same command trains on several GPUs (nccl) or, without any, on several CPU
 processes (gloo). Draws, losses and batch statistics are those of the global batch, so a run over
-two processes takes the same steps as a run in one.
+two processes takes the same steps as a run in one; only dropout, where a recipe has it, falls on
+other features.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 from torch import Tensor, distributed, nn
@@ -16,6 +18,9 @@ from torch.distributed.nn.functional import all_reduce
 from torch.nn.parallel import DistributedDataParallel
 
 from calib.errors import RankotomError
+
+# The others wait while the leading rank frames a data set: hours for AffectNet on a slow disk.
+PATIENCE = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
@@ -28,12 +33,14 @@ class Ranks:
     def leads(self) -> bool:
         return self.rank == 0
 
-    def part(self, count: int) -> slice:
-        """This rank's share of a global batch."""
-        if count % self.world:
+    def part(self, count: int, together: int = 1) -> slice:
+        """This rank's share of ``count`` faces of a global batch, ``together`` kept on one rank."""
+        if count % (self.world * together):
             raise RankotomError(
-                f"A batch of {count} faces can't be shared equally by {self.world} processes; "
-                "start torchrun with a number that divides it."
+                f"{count} faces of a batch can't be shared equally by {self.world} "
+                f"{'process' if self.world == 1 else 'processes'}"
+                f"{', two by two' if together == 2 else ''}. "
+                "Choose another number of processes for torchrun, or another batch."
             )
         share = count // self.world
         return slice(self.rank * share, (self.rank + 1) * share)
@@ -44,6 +51,21 @@ class Ranks:
         total = values.detach().clone().to(self.device)
         distributed.all_reduce(total)
         return total.to(values.device)
+
+    def totals(self, *numbers: float) -> tuple[float, ...]:
+        return tuple(self.sum(torch.tensor(numbers, dtype=torch.float64)).tolist())
+
+    @contextmanager
+    def leading_first(self) -> Iterator[None]:
+        """The others wait, and find on disk what the leading rank leaves there."""
+        if not self.leads:
+            try:
+                distributed.barrier()
+            except RuntimeError as error:  # the connection is closed
+                raise RankotomError("The leading process ended; it has said why.") from error
+        yield
+        if self.leads and self.world > 1:
+            distributed.barrier()
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean over all ranks' values, such that averaging gradients over ranks is right."""
@@ -70,7 +92,7 @@ def joined_ranks() -> Iterator[Ranks]:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Ranks(distributed.get_rank(), world, device)
     finally:
@@ -83,29 +105,29 @@ class GlobalBatchNorm2d(nn.BatchNorm2d):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             return super().forward(x)
-        moments = torch.cat(
-            [
-                x.sum(dim=(0, 2, 3)),
-                (x * x).sum(dim=(0, 2, 3)),
-                x.new_tensor([x.numel() / x.shape[1]]),
-            ]
-        )
-        together: Tensor = all_reduce(moments)
-        total, squares, count = together.split([x.shape[1], x.shape[1], 1])
+        wide = x.float()  # half precision has too few digits for sums over a batch
+        total, count = self._over_all(wide)
         mean = total / count
-        variance = squares / count - mean * mean
+        centred = wide - mean[:, None, None]
+        squares, _ = self._over_all(centred * centred)
+        variance = squares / count
         with torch.no_grad():
-            momentum = self.momentum if self.momentum is not None else 0.1
+            assert self.momentum is not None
             assert self.running_mean is not None
             assert self.running_var is not None
             assert self.num_batches_tracked is not None
             self.num_batches_tracked += 1
-            self.running_mean.lerp_(mean, momentum)
-            self.running_var.lerp_(variance * count / (count - 1), momentum)
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(squares / (count - 1), self.momentum)
         scale: Tensor = self.weight * torch.rsqrt(variance + self.eps)
-        shift = self.bias - mean * scale
-        normalised: Tensor = x * scale[:, None, None] + shift[:, None, None]
-        return normalised
+        normalised: Tensor = centred * scale[:, None, None] + self.bias[:, None, None]
+        return normalised.to(x.dtype)
+
+    def _over_all(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Sum over every rank's faces and places, by channel, and how many there are."""
+        here = values.new_tensor([values.numel() / values.shape[1]])
+        together: Tensor = all_reduce(torch.cat([values.sum(dim=(0, 2, 3)), here]))
+        return together[:-1], together[-1]
 
 
 def share_batch_statistics(network: nn.Module) -> None:

@@ -6,5 +6,7 @@
    example on the next.
 2. Import what it needs inside the function: ``--help`` must not wait for numpy, cv2 or torch.
    What an extra brings is imported under ``extras.extra("train")``.
-3. Register it in ``cli.py``, under the panel where a person would look for it.
+3. Call ``output.check_outputs`` before the work and ``output.show`` before files are written:
+   an option that cannot be met costs no minutes, and a full disk loses no report.
+4. Register it in ``cli.py``, under the panel where a person would look for it.
 """

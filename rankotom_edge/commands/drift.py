@@ -1,6 +1,6 @@
 """``rankotom-edge drift``: what the second of two models costs, on the same faces."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ from rankotom_edge.commands.output import (
     PlotTarget,
     Resamples,
     Seed,
+    check_outputs,
     show,
     working,
     write_json,
@@ -17,14 +18,16 @@ from rankotom_edge.commands.predictions import (
     MODEL_HELP,
     PREDICTIONS_HELP,
     DataOption,
-    Dataset,
     DatasetOption,
     FacesChoice,
     HalfOption,
-    Split,
     SplitOption,
+    entitled,
     predictions_from,
 )
+
+if TYPE_CHECKING:
+    from calib.drift import Drift
 
 
 def share(text: str) -> float:
@@ -64,9 +67,9 @@ def drift(
     flips_limit: Annotated[
         float | None, _limit("On how many faces the emotion may change.", "2%")
     ] = None,
-    dataset: DatasetOption = Dataset.ferplus,
+    dataset: DatasetOption = None,
     data: DataOption = None,
-    split: SplitOption = Split.valid,
+    split: SplitOption = None,
     half: HalfOption = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -93,6 +96,8 @@ def drift(
         Limits(), **{name: limit for name, limit in chosen.items() if limit is not None}
     )
     choice = FacesChoice(dataset, data, split, half)
+    choice.check_needed(reference, candidate)
+    check_outputs(json, plot)
     before, after = predictions_from(reference, choice), predictions_from(candidate, choice)
     with working(f"resampling {len(before.predictions):,} pairs of predictions"):
         measured = measure_drift(
@@ -107,12 +112,34 @@ def drift(
             seed=seed,
         )
     verdict = judge(measured, limits)
+    faces = before.faces or after.faces
+    titled = titled_drift(measured, (reference, candidate), None if faces is None else faces.name)
+    caveats = dict.fromkeys(side.caveat for side in (before, after) if side.caveat)
+    show(drift_report(titled, verdict, limits), json, caveats)
+    if json is not None:
+        data_used = None if faces is None else faces.as_json()
+        write_json(json, {**measured.as_json(verdict), "data": data_used})
     if plot is not None:
         from calib.plot import plot_drift
 
-        plot_drift(measured, verdict, limits, plot)
-    if json is not None:
-        write_json(json, measured.as_json(verdict))
-    show(drift_report(measured, verdict, limits), json)
+        plot_drift(titled, verdict, limits, plot)
     if not verdict.passed:
         raise typer.Exit(1)
+
+
+def titled_drift(drift: "Drift", given: tuple[str, str], faces: str | None) -> "Drift":
+    """Two models of one name are told apart by the paths they were given as."""
+    from dataclasses import replace
+
+    from calib.verdicts import model_name
+
+    before, after = model_name(drift.reference), model_name(drift.candidate)
+    if before == after:
+        before, after = given
+    if faces is not None:
+        after = f"{after} on {faces}"
+    return replace(
+        drift,
+        reference=entitled(drift.reference, before),
+        candidate=entitled(drift.candidate, after),
+    )

@@ -10,6 +10,7 @@ from rankotom_edge.commands.output import (
     PlotTarget,
     Resamples,
     Seed,
+    check_outputs,
     show,
     working,
     write_json,
@@ -17,12 +18,12 @@ from rankotom_edge.commands.output import (
 from rankotom_edge.commands.predictions import (
     PREDICTIONS_HELP,
     DataOption,
-    Dataset,
     DatasetOption,
     FacesChoice,
     HalfOption,
-    Split,
     SplitOption,
+    check_saved_name,
+    entitled,
     predictions_from,
     save_predictions,
 )
@@ -36,7 +37,9 @@ def evaluate(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="NAME|FILE.onnx", help="Instead, ask a model about the faces below."
+            "--model",
+            metavar="MODEL",
+            help="Instead, ask a model, by name or [bold].onnx[/] file, about the faces below.",
         ),
     ] = None,
     json: JsonTarget = None,
@@ -44,12 +47,12 @@ def evaluate(
     save: Annotated[
         Path | None,
         typer.Option(
-            "--save-predictions", metavar="FILE.npz", help="Keep what was measured, for later."
+            "--save-predictions", metavar="FILE.npz", help="Keep the predictions, for later."
         ),
     ] = None,
-    dataset: DatasetOption = Dataset.ferplus,
+    dataset: DatasetOption = None,
     data: DataOption = None,
-    split: SplitOption = Split.valid,
+    split: SplitOption = None,
     half: HalfOption = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -64,11 +67,16 @@ def evaluate(
     from calib.blends import compound_heatmap
     from calib.evaluation import evaluate as measure
     from calib.report import evaluation_report, heatmap_as_json
+    from calib.verdicts import model_name
 
     named = model or predictions
     if named is None or (model and predictions):
         raise typer.BadParameter("give either a file of predictions or --model")
-    source = predictions_from(named, FacesChoice(dataset, data, split, half))
+    choice = FacesChoice(dataset, data, split, half)
+    choice.check_needed(named)
+    check_saved_name(save)
+    check_outputs(json, plot, [save])
+    source = predictions_from(named, choice)
     read = source.predictions
     if save is not None:
         save_predictions(read, save)
@@ -83,12 +91,15 @@ def evaluate(
     heatmap = None
     if read.votes is not None and len(read.classes) > 1:
         heatmap = compound_heatmap(read.probabilities, read.votes, read.classes)
+    titled, faces = evaluation, None
+    if source.faces is not None:
+        titled = entitled(evaluation, f"{model_name(evaluation)} on {source.faces.name}")
+        faces = source.faces.as_json()
+    show(evaluation_report(titled, heatmap), json, [source.caveat] if source.caveat else [])
+    if json is not None:
+        compounds = None if heatmap is None else heatmap_as_json(heatmap)
+        write_json(json, {**evaluation.as_json(), "compounds": compounds, "data": faces})
     if plot is not None:
         from calib.plot import plot_evaluation
 
-        plot_evaluation(evaluation, plot, heatmap)
-    if json is not None:
-        compounds = None if heatmap is None else heatmap_as_json(heatmap)
-        faces = None if source.faces is None else source.faces.as_json()
-        write_json(json, {**evaluation.as_json(), "compounds": compounds, "data": faces})
-    show(evaluation_report(evaluation, heatmap), json)
+        plot_evaluation(titled, plot, heatmap)

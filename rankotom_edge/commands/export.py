@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rankotom_edge.commands.extras import extra
-from rankotom_edge.commands.output import JsonTarget, show, write_json
+from rankotom_edge.commands.output import JsonTarget, check_outputs, show, write_json
 from rankotom_edge.commands.predictions import DataOption
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -22,7 +22,7 @@ def export(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE.onnx", help="The model file; its name is the model's."
+            "--output", "-o", metavar="FILE.onnx", help="The file to write; the model is named so."
         ),
     ],
     data: DataOption = None,
@@ -30,7 +30,7 @@ def export(
         bool,
         typer.Option(
             "--mirror/--no-mirror",
-            help="Look at each face and its mirror image: surer answers for twice the time.",
+            help="See each face mirrored too: surer, in twice the time.",
         ),
     ] = True,
     json: JsonTarget = None,
@@ -49,12 +49,14 @@ def export(
 
     if output.suffix != ".onnx":
         raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
+    check_outputs(json, others=[output])
     with extra("train"):
         from export.to_onnx import export_checkpoint
 
     checkpoint = run / CHECKPOINT if run.is_dir() else run
     exported = export_checkpoint(checkpoint, output, data=data, mirror=mirror)
+    agreement = note(f"Logits agree with torch within {exported.parity:.1g} on real faces.")
+    caveats = [exported.caveat] if exported.caveat else []
+    show(Group(card_report(exported.artifact), agreement), json, caveats)
     if json is not None:
         write_json(json, {**exported.artifact.as_json(), "parity": exported.parity})
-    agreement = note(f"Logits agree with torch within {exported.parity:.1g} on real faces.")
-    show(Group(card_report(exported.artifact), agreement), json)

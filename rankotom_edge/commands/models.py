@@ -39,10 +39,10 @@ def models(
         found = [load_artifact(name) for name in named]
     else:
         found = [read_artifact(path) for path in embedded_models().values()]
-    if json is not None:
-        write_json(json, {"models": [artifact.as_json() for artifact in found]})
     report = Group(*map(card_report, found)) if named else overview(found)
     show(report, json)
+    if json is not None:
+        write_json(json, {"models": [artifact.as_json() for artifact in found]})
 
 
 def overview(artifacts: "list[Artifact]") -> "RenderableType":
@@ -96,8 +96,11 @@ def card_report(artifact: "Artifact") -> "RenderableType":
 
 
 def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
+    from calib.temperature import at_bound
+
     card, crop = artifact.card, artifact.card.crop
     colour = "grey" if crop.channels == 1 else "RGB"
+    bound = ", the bound of its fit: not calibrated" if at_bound(card.temperature) else ""
     twice = ", each with its mirror image" if card.mirror else ""
     framing = ", ".join(
         f"{place.replace('_', ' ')} {x:.3f} {y:.3f}"
@@ -112,7 +115,7 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
         ("faces", f"{colour}, {crop.size} x {crop.size} pixels{twice}"),
         ("framing", framing),
         ("labels", ", ".join(card.labels)),
-        ("temperature", f"{card.temperature:.4f}"),
+        ("temperature", f"{card.temperature:.4f}{bound}"),
         (
             "calibrated on",
             "; ".join(f"{used.name}, {used.count:,} faces" for used in card.calibrated_on),

@@ -3,15 +3,18 @@
 A predictions file has the labels inside. A model needs faces: a data set, its folder, a split.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calib.errors import RankotomError
+
 if TYPE_CHECKING:
+    from calib.evaluation import Evaluation
     from calib.predictions import Predictions
     from rankotom_edge.artifact import FacesUsed
     from train.datasets import FaceSet
@@ -42,7 +45,14 @@ class Half(str, Enum):
 
 
 DatasetOption = Annotated[
-    Dataset, typer.Option("--dataset", help="The data set.", rich_help_panel=FACES)
+    Dataset | None,
+    typer.Option(
+        "--dataset",
+        metavar="NAME",
+        help=r"[bold]ferplus[/], rafdb or affectnet. [dim]\[default: ferplus][/]",
+        show_default=False,
+        rich_help_panel=FACES,
+    ),
 ]
 DataOption = Annotated[
     Path | None,
@@ -58,15 +68,23 @@ DataOption = Annotated[
     ),
 ]
 SplitOption = Annotated[
-    Split, typer.Option("--split", help="The part of the data set.", rich_help_panel=FACES)
+    Split | None,
+    typer.Option(
+        "--split",
+        metavar="NAME",
+        help=r"Its part: train, [bold]valid[/] or test. [dim]\[default: valid][/]",
+        show_default=False,
+        rich_help_panel=FACES,
+    ),
 ]
 HalfOption = Annotated[
     Half | None,
     typer.Option(
         "--half",
+        metavar="NAME",
         help=(
-            "Only the faces that chose the model and its temperature, or only those kept to "
-            "report on it."
+            "Half of that part: [bold]choose[/], on which the model and its temperature were "
+            "chosen, or [bold]report[/], kept to report on it."
         ),
         rich_help_panel=FACES,
     ),
@@ -75,10 +93,21 @@ HalfOption = Annotated[
 
 @dataclass(frozen=True)
 class FacesChoice:
-    dataset: Dataset = Dataset.ferplus
+    """The options above; None where one was not given."""
+
+    dataset: Dataset | None = None
     data: Path | None = None
-    split: Split = Split.valid
+    split: Split | None = None
     half: Half | None = None
+
+    def check_needed(self, *named: str) -> None:
+        """These options choose faces for a model; to pass them over in silence would mislead."""
+        given = [f"--{option.name}" for option in fields(self) if getattr(self, option.name)]
+        if given and all(is_predictions_file(name) for name in named):
+            raise typer.BadParameter(
+                f"only a model is asked about faces; leave out {' and '.join(given)}, as "
+                f"{' and '.join(named)} already has its answers"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,48 +119,85 @@ class Source:
     temperature: float | None = None
     faces: "FacesUsed | None" = None
     bytes: int | None = None  # of a model
+    caveat: str | None = None  # why these faces flatter the model
+
+
+def is_predictions_file(named: str) -> bool:
+    return Path(named).suffix.lower() in FILES
 
 
 def predictions_from(named: str, choice: FacesChoice) -> Source:
     """Of any model, ours or not, by a file of predictions; or of a model of ours, by asking it."""
-    if Path(named).suffix.lower() in FILES:
+    if is_predictions_file(named):
         from calib.predictions import read_predictions
 
         return Source(read_predictions(Path(named)), {"file": Path(named).name})
     from export.predict import labelled_faces, predict
-    from rankotom_edge.artifact import load_artifact
+    from rankotom_edge.artifact import embedded_models, load_artifact
     from train.datasets import data_folder
 
+    embedded = embedded_models()
+    if named not in embedded and Path(named).suffix.lower() != ".onnx":
+        raise RankotomError(
+            "Expected predictions (.npz or .csv), a model file (.onnx) or the name of an embedded "
+            f"model ({', '.join(embedded) or 'none is embedded here'}); {named} is "
+            f"{'a folder' if Path(named).is_dir() else 'none of these'}."
+        )
     artifact = load_artifact(named)
     card = artifact.card
     cache = data_folder(None) / "framed"
     faces = labelled_faces(chosen_faces(choice), card.crop, card.labels, cache)
     return Source(
-        predict(artifact, faces), artifact.summary(), card.temperature, faces.used, artifact.bytes
+        predict(artifact, faces),
+        artifact.summary(),
+        card.temperature,
+        faces.used,
+        artifact.bytes,
+        caveat(faces.used, card.calibrated_on),
     )
+
+
+def caveat(faces: "FacesUsed", calibrated_on: Iterable["FacesUsed"]) -> str | None:
+    """A temperature looks better on the faces that it was fitted on than on any others."""
+    for fitted in calibrated_on:
+        if faces.sha256 == fitted.sha256 or f"{faces.name}/".startswith(f"{fitted.name}/"):
+            which = "these faces"
+        elif fitted.name.startswith(f"{faces.name}/"):
+            which = f"{fitted.count:,} of these {faces.count:,} faces"
+        else:
+            continue
+        honest = "--half report" if fitted.name.endswith("/choose") else "that on other faces"
+        return f"{which} fitted the temperature; {honest} is the honest figure."
+    return None
+
+
+def entitled(evaluation: "Evaluation", title: str) -> "Evaluation":
+    """For the screen and the picture; the JSON names the model and the data apart."""
+    return replace(evaluation, model={**evaluation.model, "name": title})
 
 
 def chosen_faces(choice: FacesChoice) -> "FaceSet":
     """Part of a data set is measured all the same: the report says how many faces there were."""
     from train.datasets import data_folder, half, load_dataset
 
-    faces = load_dataset(
-        choice.dataset.value, data_folder(choice.data), choice.split.value, check_count=False
-    )
+    dataset, split = choice.dataset or Dataset.ferplus, choice.split or Split.valid
+    faces = load_dataset(dataset.value, data_folder(choice.data), split.value, check_count=False)
     if choice.half is None:
         return faces
     return half(faces, choice.half.value)
+
+
+def check_saved_name(path: Path | None) -> None:
+    if path is not None and path.suffix.lower() != ".npz":
+        raise RankotomError(f"Predictions are saved as .npz, and {path} ends otherwise.")
 
 
 def save_predictions(predictions: "Predictions", path: Path) -> None:
     """As ``read_predictions`` reads them."""
     import numpy as np
 
-    from calib.errors import RankotomError
     from calib.files import replacing
 
-    if path.suffix.lower() != ".npz":
-        raise RankotomError(f"Predictions are saved as .npz, and {path} ends otherwise.")
     arrays: dict[str, Any] = {
         "probabilities": predictions.probabilities,
         "labels": predictions.labels,

@@ -183,6 +183,27 @@ def test_the_temperature_is_of_one_half_and_the_figures_of_the_other(
     assert card.figures["accuracy"] == pytest.approx(measured.correct.mean(), abs=1e-6)
 
 
+def test_a_temperature_at_its_bound_is_told(
+    tiny_network: ResNet, tiny_card: ModelCard, tmp_path: Path
+) -> None:
+    """Where the labels are the network's own answers, colder is always better; else hotter."""
+    report, chosen = labelled(30, 1), labelled(30, 0)
+    settled = export_network(tiny_network, tiny_card, labelled(60, 0), report, tmp_path / "1.onnx")
+    assert settled.caveat is None
+    with torch.inference_mode():
+        pixels = scale_pixels(torch.from_numpy(chosen.pixels))
+        logits = (tiny_network(pixels) + tiny_network(pixels.flip(-1))).numpy()
+    for labels, words in (
+        (logits.argmax(axis=1), "bound of 0.05: the network is right"),
+        (logits.argmin(axis=1), "bound of 20: the network knows too little"),
+    ):
+        choose = replace(chosen, labels=labels)
+        exported = export_network(tiny_network, tiny_card, choose, report, tmp_path / "2.onnx")
+        assert exported.caveat is not None
+        assert "not calibrated. On the 30 faces of noise/0" in exported.caveat
+        assert words in exported.caveat
+
+
 def test_a_graph_that_disagrees_with_torch_is_not_kept(
     tiny_network: ResNet,
     tiny_card: ModelCard,

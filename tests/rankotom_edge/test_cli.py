@@ -1,11 +1,14 @@
 """The command line as a person meets it: what it prints, where, and how it ends."""
 
+import inspect
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -14,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from calib.errors import RankotomError
+from calib.predictions import Predictions, read_predictions
 from rankotom_edge import __version__
-from rankotom_edge.cli import main
+from rankotom_edge.cli import app, main
 
 HEAVY = {"torch", "cv2", "mediapipe", "onnxruntime", "numpy", "matplotlib"}
 QUICK = ["--resamples", "50"]
@@ -92,6 +95,19 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded & HEAVY
 
 
+def cpu_seconds(*arguments: str) -> float:
+    """Of the child alone, so that a busy machine makes no difference to it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start(*arguments).check_returncode()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_help_answers_at_once() -> None:
+    """Under 0.4 s on an idle machine; shared caches and hyperthreads stretch even CPU time."""
+    assert min(cpu_seconds("--help") for _ in range(3)) < 0.6
+
+
 def test_a_commands_help_loads_nothing_heavy() -> None:
     assert not loaded_modules("drift", "--help") & HEAVY
 
@@ -109,6 +125,18 @@ def test_help_shows_each_command_with_an_example() -> None:
     for command in ("evaluate", "drift"):
         assert f"rankotom-edge {command} " in page
     assert "Calibration" in page
+
+
+@pytest.mark.parametrize("command", [command.callback for command in app.registered_commands])
+def test_a_commands_page_fits_and_sets_its_example_apart(command: Callable[..., None]) -> None:
+    page = run(command.__name__, "--help").stdout
+    purpose, example = inspect.getdoc(command).splitlines()[:2]
+    lines = [line.strip() for line in page.splitlines()]
+    place = lines.index(purpose)
+    assert lines[place + 1 : place + 4 : 2] == ["", ""]
+    assert lines[place + 2] in example
+    assert not re.search(r"<(bool|str|path|list.*)>", page)
+    assert max(map(len, page.splitlines())) <= 80
 
 
 def test_without_arguments_the_help_is_shown() -> None:
@@ -137,12 +165,70 @@ def test_an_error_is_one_line_without_a_traceback() -> None:
 @pytest.mark.parametrize(
     "arguments", [["--debug", "evaluate", "nowhere.npz"], ["evaluate", "nowhere.npz", "--debug"]]
 )
-def test_debug_lets_the_error_through_wherever_it_stands(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+def test_debug_shows_the_traceback_wherever_it_stands(arguments: list[str]) -> None:
+    finished = run(*arguments)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("Traceback")
+    assert finished.stderr.splitlines()[-1].startswith("error: There is no predictions file")
+
+
+def test_a_bug_is_called_one_and_is_no_answer(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["rankotom-edge", *arguments])
-    with pytest.raises(RankotomError, match=r"nowhere\.npz"):
-        main()
+    monkeypatch.setattr("calib.evaluation.evaluate", lambda *_, **__: 1 / 0)
+    finished = run("evaluate", str(files["good"]))
+    assert finished.returncode == 70
+    assert "ZeroDivisionError" in finished.stderr
+    assert "bug in rankotom-edge" in finished.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (f"{'n' * 300}.csv", "File name too long"),
+        (f"{'n' * 300}.npz", "File name too long"),
+        ("n" * 300, "File name too long"),
+        ("memory.csv", "Input/output error"),
+        ("memory.npz", "Input/output error"),
+        ("folder", "Expected predictions (.npz or .csv), a model file (.onnx)"),
+        ("folder", "folder is a folder."),
+        ("notes.txt", "notes.txt is none of these."),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    for suffix in ("csv", "npz"):
+        (tmp_path / f"memory.{suffix}").symlink_to("/proc/self/mem")
+    finished = run("evaluate", str(tmp_path / name))
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: ")
+    assert finished.stderr.count("\n") == 1
+    assert words in finished.stderr
+
+
+@pytest.mark.parametrize("arguments", [["evaluate", "{good}", "--json", "-"], ["--help"]])
+def test_a_full_disk_is_told_in_one_line(
+    files: dict[str, Path], tmp_path: Path, arguments: list[str]
+) -> None:
+    """No file may grow past 100 bytes here, which is as full as a disk can be in a test."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    with (tmp_path / "output").open("w") as output:
+        finished = subprocess.run(
+            [sys.executable, "-c", f"{limit}from rankotom_edge.cli import main; main()"]
+            + [each.format(**files) for each in arguments],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Unbuffered, Python itself takes half a write for a whole one.
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+            timeout=300,
+            check=False,
+        )
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: ")
+    assert finished.stderr.endswith("File too large\n")
+    assert finished.stderr.count("\n") == 1
 
 
 def test_a_file_that_is_no_npz_is_an_error_without_a_traceback(tmp_path: Path) -> None:
@@ -177,12 +263,33 @@ def test_an_interrupt_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-def test_a_reader_that_stops_early_is_no_error(files: dict[str, Path]) -> None:
-    """``rankotom-edge evaluate … | head -1``."""
+@pytest.mark.parametrize("target", [[], ["--json", "-"]])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["evaluate", "{good}"], 0),
+        (["drift", "{good}", "{near}"], 0),
+        (["drift", "{good}", "{bad}"], 1),
+    ],
+)
+def test_a_reader_that_stops_early_changes_no_answer(
+    files: dict[str, Path], arguments: list[str], status: int, target: list[str]
+) -> None:
+    """``rankotom-edge drift … | head -1``."""
+    named = [each.format(**files) for each in arguments]
+    assert unread(*named, *target, *QUICK) == (status, "")
+
+
+def test_help_that_is_not_read_is_no_error() -> None:
+    assert unread("--help") == (0, "")
+
+
+def unread(*arguments: str) -> tuple[int, str]:
+    """Status and complaints, with a standard output that no one reads."""
     read_end, write_end = os.pipe()
     os.close(read_end)
     finished = subprocess.run(
-        [sys.executable, "-m", "rankotom_edge.cli", "evaluate", str(files["good"]), *QUICK],
+        [sys.executable, "-m", "rankotom_edge.cli", *arguments],
         stdout=write_end,
         stderr=subprocess.PIPE,
         text=True,
@@ -190,7 +297,7 @@ def test_a_reader_that_stops_early_is_no_error(files: dict[str, Path]) -> None:
         check=False,
     )
     os.close(write_end)
-    assert finished.stderr == ""
+    return finished.returncode, finished.stderr
 
 
 def test_a_terminal_without_unicode_gets_the_report_all_the_same(files: dict[str, Path]) -> None:
@@ -277,14 +384,59 @@ def test_json_and_picture_go_to_files_beside_the_printed_report(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json", "figures.png"]
 
 
-@pytest.mark.parametrize("option", ["--json", "--plot"])
-def test_a_folder_that_is_not_there_is_named(
-    files: dict[str, Path], tmp_path: Path, option: str
+@pytest.mark.parametrize(
+    ("option", "name", "words"),
+    [
+        ("--json", "missing/file.json", "there is no folder"),
+        ("--json", "", "it is a folder"),
+        ("--plot", "missing/file.png", "there is no folder"),
+        ("--plot", "file.bmp", "ends in .pdf, .png or .svg"),
+        ("--save-predictions", "missing/file.npz", "there is no folder"),
+        ("--save-predictions", "file.csv", "saved as .npz"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_work(
+    tmp_path: Path, option: str, name: str, words: str
 ) -> None:
-    target = tmp_path / "missing" / "file.png"
-    finished = run("evaluate", str(files["good"]), option, str(target), *QUICK)
+    """The work cannot even begin here: its input is missing, which is not what is told."""
+    commands = [["evaluate", "gone.npz"], ["drift", "gone.npz", "gone.npz"]]
+    for command in commands[:1] if option == "--save-predictions" else commands:
+        finished = run(*command, option, str(tmp_path / name))
+        assert finished.returncode == 2
+        assert words in finished.stderr
+
+
+def test_the_report_is_shown_even_if_a_file_then_fails(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder goes while the figures are made."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    target = folder / "figures.json"
+
+    def read(path: Path) -> Predictions:
+        folder.rmdir()
+        return read_predictions(path)
+
+    monkeypatch.setattr("calib.predictions.read_predictions", read)
+    finished = run("evaluate", str(files["good"]), "--json", str(target), *QUICK)
     assert finished.returncode == 2
-    assert str(target.parent) in finished.stderr
+    assert "Reliability" in finished.stdout
+    assert str(folder) in finished.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "drift"])
+@pytest.mark.parametrize(
+    "option",
+    [["--split", "test"], ["--dataset", "ferplus"], ["--data", "/"], ["--half", "report"]],
+)
+def test_options_about_faces_are_refused_with_predictions(
+    files: dict[str, Path], command: str, option: list[str]
+) -> None:
+    named = [str(files["good"])] + ([str(files["near"])] if command == "drift" else [])
+    finished = run(command, *named, *option, *QUICK, COLUMNS="500")
+    assert finished.returncode == 2
+    assert f"leave out {option[0]}, as" in finished.stderr
 
 
 def test_drift_within_the_limits_exits_with_0(files: dict[str, Path]) -> None:
@@ -322,6 +474,20 @@ def test_drift_writes_json_and_a_picture(files: dict[str, Path], tmp_path: Path)
     assert figures["verdict"]["passed"] is False
     assert figures["flips"].keys() == {"rate", "broken", "mended"}
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_files_of_one_name_are_told_apart(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, name in (("r1", "good"), ("r2", "near")):
+        Path(folder).mkdir()
+        (Path(folder) / "p.npz").write_bytes(files[name].read_bytes())
+    page = run("drift", "r1/p.npz", "r2/p.npz", *QUICK).stdout
+    assert page.lstrip().startswith("r1/p.npz  →  r2/p.npz  ")
+    assert "before: r1/p.npz" in page
+    page = run("drift", str(files["good"]), str(files["near"]), *QUICK).stdout
+    assert page.lstrip().startswith("good.npz  →  near.npz  ")
 
 
 @pytest.mark.parametrize("limit", ["2", "-1%", "much", "nan", "101%"])

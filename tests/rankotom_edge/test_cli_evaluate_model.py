@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 from calib.errors import RankotomError
 from calib.predictions import read_predictions
 from export.artifact import write_artifact
-from rankotom_edge.artifact import Artifact, ModelCard
+from rankotom_edge.artifact import Artifact, FacesUsed, ModelCard
 from rankotom_edge.cli import app
+from rankotom_edge.commands.predictions import caveat
 
 QUICK = ["--resamples", "20"]
 CONTRACT = {
@@ -97,9 +98,65 @@ def test_a_data_folder_that_cannot_be_written_to_is_no_obstacle(
     assert sorted(made_ferplus.rglob("*")) == before
 
 
-def test_the_report_names_the_model(tiny_artifact: Artifact, made_ferplus: Path) -> None:
-    page = run("evaluate", "--model", str(tiny_artifact.path), "--data", str(made_ferplus))
-    assert page.lstrip().startswith("tiny  40 faces")
+def test_the_report_names_the_model_and_the_faces(
+    tiny_artifact: Artifact, made_ferplus: Path
+) -> None:
+    model = ["--model", str(tiny_artifact.path), "--data", str(made_ferplus)]
+    page = run("evaluate", *model, "--half", "report")
+    assert page.lstrip().startswith("tiny on ferplus/valid/report  20 faces")
+    assert "Note:" not in page
+
+
+@pytest.mark.parametrize(
+    ("fitted", "arguments", "words"),
+    [
+        ("ferplus/valid/choose", [], "20 of these 40 faces fitted the temperature; --half report"),
+        (
+            "ferplus/valid/choose",
+            ["--half", "choose"],
+            "these faces fitted the temperature; --half",
+        ),
+        (
+            "ferplus/valid",
+            ["--half", "report"],
+            "these faces fitted the temperature; that on other",
+        ),
+        ("ferplus/valid/choose", ["--half", "report"], None),
+        ("ferplus/valid/choose", ["--split", "test"], None),
+    ],
+)
+def test_faces_that_fitted_the_temperature_are_told(
+    tiny_artifact: Artifact,
+    tiny_card: ModelCard,
+    made_ferplus: Path,
+    tmp_path: Path,
+    fitted: str,
+    arguments: list[str],
+    words: str | None,
+) -> None:
+    card = replace(tiny_card, calibrated_on=(FacesUsed(fitted, 20, "1" * 64),))
+    path = str(write_artifact(onnx.load(tiny_artifact.path), card, tmp_path / "fitted.onnx").path)
+    for command in (["evaluate", "--model", path], ["drift", path, path]):
+        page = " ".join(run(*command, "--data", str(made_ferplus), *arguments).split())
+        assert page.count("Note: ") == (words is not None)
+        assert f"Note: {words}" in page or words is None
+
+
+def test_the_same_faces_are_known_under_another_name() -> None:
+    here, there = (FacesUsed(name, 20, "1" * 64) for name in ("mine/valid", "ferplus/choose"))
+    assert str(caveat(here, [there])).startswith("these faces fitted")
+    assert caveat(replace(here, sha256="2" * 64), [there]) is None
+
+
+def test_where_json_has_standard_output_the_note_is_on_standard_error(
+    tiny_artifact: Artifact, tiny_card: ModelCard, made_ferplus: Path, tmp_path: Path
+) -> None:
+    card = replace(tiny_card, calibrated_on=(FacesUsed("ferplus/valid", 40, "1" * 64),))
+    model = write_artifact(onnx.load(tiny_artifact.path), card, tmp_path / "fitted.onnx").path
+    arguments = ["evaluate", "--model", str(model), "--data", str(made_ferplus), "--json", "-"]
+    finished = CliRunner().invoke(app, [*arguments, *QUICK], catch_exceptions=False)
+    assert json.loads(finished.stdout)["n"] == 40
+    assert finished.stderr.startswith("note: these faces fitted")
 
 
 def test_saved_predictions_give_the_same_figures(
@@ -155,6 +212,16 @@ def test_two_models_are_compared_on_the_same_faces(
     assert figures["candidate"]["temperature"] == 50
     assert figures["size_ratio"] == pytest.approx(blunt.bytes / tiny_artifact.bytes)
     assert figures["confidence_shift"]["mean"] < 0
+    assert (figures["data"]["name"], figures["data"]["count"]) == ("ferplus/valid", 40)
+
+
+def test_drift_names_the_faces(
+    tiny_artifact: Artifact, blunt: Artifact, made_ferplus: Path
+) -> None:
+    models = [str(tiny_artifact.path), str(blunt.path), "--data", str(made_ferplus)]
+    limits = ["--ece-limit", "1", "--aece-limit", "1"]
+    page = run("drift", *models, *limits)
+    assert page.lstrip().startswith("tiny  →  blunt on ferplus/valid  the same 40 faces")
 
 
 def test_a_model_is_compared_with_predictions(

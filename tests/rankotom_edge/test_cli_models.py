@@ -112,6 +112,9 @@ def test_a_run_is_exported_and_the_report_shows_it(
     )  # fmt: skip
     assert page.lstrip().startswith("quick-fp32  fp32, ")
     assert "agree with torch" in page
+    # Untrained, it knows nothing of these faces.
+    assert "20.0000, the bound of its fit" in page
+    assert "Note: this model is not calibrated" in page
     assert "mirror image" not in page
     described = json.loads((tmp_path / "quick.json").read_text())
     assert described["recipe"]["name"] == "quick"
@@ -129,6 +132,16 @@ def test_an_export_without_data_says_where_it_looked(run_folder: Path, tmp_path:
 def test_a_model_file_must_be_called_one(run_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(RankotomError, match=r"ends in \.onnx"):
         run("export", str(run_folder), "--output", str(tmp_path / "model.bin"))
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_work(
+    run_folder: Path, tmp_path: Path
+) -> None:
+    """The data set is missing too, which is found out only later."""
+    here, gone = tmp_path / "model.onnx", tmp_path / "gone" / "model.onnx"
+    for targets in (["-o", str(gone)], ["-o", str(here), "--json", str(gone)]):
+        with pytest.raises(RankotomError, match=r"no folder .*gone; make it first"):
+            run("export", str(run_folder), *targets, "--data", str(tmp_path))
 
 
 def test_without_torch_an_export_names_the_extra(run_folder: Path, tmp_path: Path) -> None:

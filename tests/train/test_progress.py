@@ -1,0 +1,134 @@
+"""What a run shows, and the metrics file that it leaves."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from calib.errors import RankotomError
+from train.progress import RunLog, read_metrics
+from train.recipe import Recipe
+
+THRESHOLDS = torch.tensor([0.95, 0.5, 0.25])
+# Two faces of three right, all at the same confidence.
+LOGITS = torch.tensor([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 2.0, 0.0]])
+LABELS = np.array([0, 1, 2])
+CONFIDENCE = np.exp(2) / (np.exp(2) + 2)
+
+
+def live_through(log: RunLog, epoch: int, loss: float = 1.0) -> None:
+    log.start_epoch(epoch, steps=2)
+    log.step(loss, 8, 2)
+    log.step(loss + 1, 8, 4)
+    log.end_epoch(THRESHOLDS, LOGITS, LABELS)
+
+
+def test_a_row_has_the_epochs_means_and_its_figures(tmp_path: Path, recipe: Recipe) -> None:
+    with RunLog(tmp_path / "run", recipe, done=0, shown=True) as log:
+        live_through(log, 0)
+    (row,) = read_metrics(tmp_path / "run")
+    assert row["epoch"] == "1"
+    assert float(row["loss"]) == 1.5
+    assert float(row["pseudo_labelled"]) == 6 / 16
+    assert float(row["accuracy"]) == pytest.approx(2 / 3, abs=1e-5)
+    assert float(row["ece"]) == pytest.approx(CONFIDENCE - 2 / 3, abs=1e-5)
+    assert float(row["ece_at_temperature"]) == pytest.approx(0, abs=1e-3)
+    assert float(row["temperature"]) == pytest.approx(2 / np.log(4), abs=0.01)
+    assert row["thresholds"] == "0.950 0.500 0.250"
+
+
+def test_without_faces_to_label_none_were_labelled(tmp_path: Path, recipe: Recipe) -> None:
+    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+        log.start_epoch(0, steps=1)
+        log.step(1.0, 0, 4)
+        log.end_epoch(THRESHOLDS, LOGITS, LABELS)
+    assert float(read_metrics(tmp_path)[0]["pseudo_labelled"]) == 0
+
+
+def test_the_recipe_lies_beside_the_metrics(tmp_path: Path, recipe: Recipe) -> None:
+    with RunLog(tmp_path / "deep" / "run", recipe, done=0, shown=True):
+        pass
+    written = json.loads((tmp_path / "deep" / "run" / "recipe.json").read_text())
+    assert written == json.loads(recipe.as_json())
+
+
+def test_a_row_of_an_epoch_that_no_checkpoint_holds_is_written_anew(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+        live_through(log, 0)
+        live_through(log, 1, loss=5.0)
+    with RunLog(tmp_path, recipe, done=1, shown=True) as log:
+        live_through(log, 1, loss=3.0)
+    rows = read_metrics(tmp_path)
+    assert [row["epoch"] for row in rows] == ["1", "2"]
+    assert [float(row["loss"]) for row in rows] == [1.5, 3.5]
+
+
+def test_going_on_is_said(
+    tmp_path: Path, recipe: Recipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunLog(tmp_path, recipe, done=1, shown=True):
+        pass
+    with RunLog(tmp_path, recipe, done=2, shown=True):
+        pass
+    said = capsys.readouterr().err
+    assert f"{tmp_path} has 1 of 2 epochs; going on from there" in said
+    assert f"{tmp_path} has 2 of 2 epochs already" in said
+
+
+def test_other_ranks_write_and_say_nothing(
+    tmp_path: Path, recipe: Recipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunLog(tmp_path / "run", recipe, done=1, shown=False) as log:
+        log.start_epoch(0, steps=1)
+        log.step(1.0, 8, 8)
+    assert not (tmp_path / "run").exists()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_bar_with_what_matters(
+    tmp_path: Path,
+    recipe: Recipe,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+        live_through(log, 0)
+        log.start_epoch(1, steps=2)
+        log.step(1.0, 8, 2)
+        log.bar.refresh()
+    shown = capsys.readouterr().err
+    for words in (
+        "epoch 2/2",
+        "1/2",
+        "loss 1.000",
+        "pseudo-labelled 25%",
+        "accuracy 66.7%, ECE 12.0%, thresholds 0.25 to 0.95",
+    ):
+        assert words in shown
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, recipe: Recipe, loss: float) -> None:
+    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+        log.start_epoch(0, steps=1)
+        with pytest.raises(RankotomError, match=rf"became {loss} in epoch 1.*learning rate"):
+            log.step(loss, 0, 0)
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RankotomError, match=r"file/run can't be made.*--run"),
+        RunLog(tmp_path / "file" / "run", recipe, done=0, shown=True),
+    ):
+        pass
+
+
+def test_a_folder_without_metrics_has_no_rows(tmp_path: Path) -> None:
+    assert read_metrics(tmp_path) == []
