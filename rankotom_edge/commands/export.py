@@ -36,7 +36,7 @@ def export(
     json: JsonTarget = None,
 ) -> None:
     """A training run as one ONNX file that runs anywhere, without torch.
-    [dim]rankotom-edge export runs/edge-ferplus --output ferplus-fp32.onnx[/]
+    [dim]rankotom-edge export runs/edge-ferplus-seed0 -o ferplus-fp32.onnx[/]
 
     The temperature is fitted on one half of the valid faces and the figures
     are of the other. The file is kept only if it answers as torch does.
