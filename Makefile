@@ -22,7 +22,7 @@ REPORT    := --dataset ferplus --split valid --half report
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench examples pictures ablation clean system
+.PHONY: help demo test lint bench examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -31,7 +31,7 @@ demo: $(CORE)
 	$(BIN)/rankotom-edge models
 	$(BIN)/rankotom-edge evaluate $(REFERENCE)
 
-test: lint
+test: lint programs
 	$(BIN)/python -m pytest
 
 lint: $(DEV)
@@ -98,4 +98,21 @@ system:
 	    apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	else \
 	  echo "missing system packages; as root: apt-get install$$missing" >&2; exit 1; \
+	fi
+
+# Programs that tests play with: a camera (ffmpeg), a screen and its keys, a terminal, a watch on
+# system calls. A test whose program is missing skips and says so.
+PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace
+
+programs:
+	@missing=""; for pair in $(PROGRAMS); do \
+	  command -v $${pair%%=*} >/dev/null || missing="$$missing $${pair#*=}"; \
+	done; \
+	test -n "$$missing" || exit 0; \
+	if command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
+	  echo "installing with apt-get, for the tests:$$missing"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else \
+	  echo "some tests will skip; as root: apt-get install$$missing"; \
 	fi

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
-from types import TracebackType
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType, TracebackType
 from typing import Any, Literal
 
 import cv2
@@ -21,6 +25,16 @@ MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 
 # MediaPipe's order of key points. It names them from the subject's side; we name them from the
 # viewer's, so its right eye is our left one.
 LEFT_EYE, RIGHT_EYE, NOSE, MOUTH = range(4)
+
+# What the detector's graph is told by. MediaPipe silently drops the options whose definition is
+# not loaded: without the first, every face is found half a dozen times.
+GRAPH_OPTIONS = (
+    "util.non_max_suppression",
+    "tensor.image_to_tensor",
+    "tensor.inference",
+    "tensor.tensors_to_detections",
+    "tflite.ssd_anchors",
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +64,7 @@ class FaceDetector:
     def __init__(self, reach: Literal["short", "full"] = "short", least_score: float = 0.5) -> None:
         warnings.filterwarnings("ignore", message=r"SymbolDatabase\.GetPrototype", module="google")
         try:
-            # Here, because it takes two seconds, and the crop needs Face alone.
-            from mediapipe.python.solutions import face_detection
+            face_detection = _mediapipe_face_detection()
         except ImportError as error:
             raise RankotomError(
                 f"Face detection needs MediaPipe, which does not load here ({error}). "
@@ -86,6 +99,37 @@ class FaceDetector:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@cache
+def _mediapipe_face_detection() -> Any:
+    """MediaPipe's face detection without the rest of MediaPipe.
+
+    ``import mediapipe`` loads every solution and task, and with them matplotlib and a sound
+    library: 1.35 s of CPU time, most of what a user would wait for at the start. With its two
+    packages that import all the others held empty for the time being, it is 0.2 s. Afterwards the
+    empty ones and their children are forgotten, so that a program of which we are a part may
+    import MediaPipe whole.
+    """
+    found = find_spec("mediapipe")
+    if found is None or found.submodule_search_locations is None:
+        raise ImportError("No module named 'mediapipe'")
+    if "mediapipe.python.solutions" in sys.modules:
+        return import_module("mediapipe.python.solutions.face_detection")
+    (root,) = found.submodule_search_locations
+    empty = {"mediapipe": root, "mediapipe.python.solutions": f"{root}/python/solutions"}
+    for name, folder in empty.items():
+        package = ModuleType(name)
+        package.__path__ = [folder]
+        sys.modules[name] = package
+    try:
+        for options in GRAPH_OPTIONS:
+            import_module(f"mediapipe.calculators.{options}_calculator_pb2")
+        return import_module("mediapipe.python.solutions.face_detection")
+    finally:
+        for name in list(sys.modules):
+            if name.rpartition(".")[0] in empty or name in empty:
+                del sys.modules[name]
 
 
 def nearest(faces: tuple[Face, ...], point: Point) -> Face | None:

@@ -6,7 +6,7 @@ From 1.29 on it looks up an events host and leaves a device id in the user's cac
 
 import os
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
@@ -16,6 +16,13 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 from calib.errors import RankotomError
 
 Session: TypeAlias = onnxruntime.InferenceSession
+Provider = Literal["cpu", "cuda", "tensorrt"]
+
+PROVIDERS: dict[Provider, str] = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+}
 
 ERRORS_ONLY = 3
 # Each is an Exception of its own; they share no base class.
@@ -31,8 +38,16 @@ REFUSALS = (
 onnxruntime.set_default_logger_severity(ERRORS_ONLY)
 
 
-def open_session(model: Path | bytes, threads: int = 1, optimise: bool = True) -> Session:
-    """A model, ready to run on the CPU.
+def providers_here() -> tuple[Provider, ...]:
+    """What this build of ONNX Runtime can be asked for; whether it works, only a try can tell."""
+    built = onnxruntime.get_available_providers()
+    return tuple(name for name, provider in PROVIDERS.items() if provider in built)
+
+
+def open_session(
+    model: Path | bytes, threads: int = 1, optimise: bool = True, provider: Provider = "cpu"
+) -> Session:
+    """A model, ready to run; what ``provider`` cannot run, the CPU does.
 
     One thread: with a busy neighbour two were slower in every case that was measured. No spinning
     between frames: a waiting thread must not burn the battery.
@@ -46,8 +61,9 @@ def open_session(model: Path | bytes, threads: int = 1, optimise: bool = True) -
     if not optimise:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     source = model if isinstance(model, bytes) else str(model)
+    order = list(dict.fromkeys([PROVIDERS[provider], PROVIDERS["cpu"]]))
     try:
-        return Session(source, options, providers=["CPUExecutionProvider"])
+        return Session(source, options, providers=order)
     except REFUSALS as error:
         named = "The model" if isinstance(model, bytes) else str(model)
         raise RankotomError(

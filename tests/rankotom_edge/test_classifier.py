@@ -5,7 +5,7 @@ import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.artifact import Artifact
-from rankotom_edge.classifier import Classifier
+from rankotom_edge.classifier import Classifier, fastest_classifier
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +66,31 @@ def test_faces_of_another_shape_or_type_are_refused(
 ) -> None:
     with pytest.raises(RankotomError, match=r"tiny takes faces of bytes \(n, 1, 32, 32\)"):
         classifier.classify(wrong)
+
+
+def test_without_a_gpu_the_cpu_reads_and_nothing_is_said(tiny_artifact: Artifact) -> None:
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert (classifier.provider, why) == ("cpu", None)
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider")
+def test_a_gpu_that_does_not_work_gives_way_to_the_cpu_with_the_reason(
+    tiny_artifact: Artifact, faces: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where onnxruntime-gpu is installed and the driver is not."""
+    monkeypatch.setattr("rankotom_edge.classifier.providers_here", lambda: ("cpu", "cuda"))
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert classifier.provider == "cpu"
+    assert classifier.classify(faces).logits.shape == (5, 8)
+    assert why == (
+        "ONNX Runtime cannot load its cuda provider here. The CPU reads the faces instead."
+    )
+    with pytest.raises(RankotomError, match="cannot load its cuda provider"):
+        fastest_classifier(tiny_artifact, "cuda")
+
+
+def test_a_provider_that_is_not_installed_is_an_error_that_says_what_is(
+    tiny_artifact: Artifact,
+) -> None:
+    with pytest.raises(RankotomError, match=r"no tensorrt provider; it has cpu\. For a GPU: pip"):
+        fastest_classifier(tiny_artifact, "tensorrt")

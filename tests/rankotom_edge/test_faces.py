@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,3 +102,38 @@ def test_a_person_on_video_is_found_in_nearly_every_frame(detector: FaceDetector
         found.append(bool(detector.detect(np.asarray(frame, dtype=np.uint8))))
     video.release()
     assert np.mean(found) > 0.9
+
+
+def test_the_detector_loads_neither_matplotlib_nor_what_else_mediapipe_brings(
+    tmp_path: Path,
+) -> None:
+    """Yet it finds what MediaPipe finds, and MediaPipe can still be imported whole after it."""
+    program = """
+import sys
+import cv2
+import numpy as np
+from rankotom_edge.faces import MODELS, FaceDetector
+
+picture = cv2.imread(sys.argv[1])
+ours = []
+for reach in MODELS:
+    with FaceDetector(reach) as detector:
+        ours.append([(face.score, face.box[0]) for face in detector.detect(picture)])
+heavy = {"matplotlib", "jax", "sounddevice", "mediapipe.tasks"} & set(sys.modules)
+assert not heavy, heavy
+
+import mediapipe
+assert mediapipe.solutions.face_mesh
+FaceDetection = mediapipe.solutions.face_detection.FaceDetection
+theirs = []
+for number in MODELS.values():
+    with FaceDetection(min_detection_confidence=0.5, model_selection=number) as detection:
+        found = detection.process(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB)).detections
+        lefts = [each.location_data.relative_bounding_box.xmin for each in found]
+        scores = [each.score[0] for each in found]
+        theirs.append([(score, left * picture.shape[1]) for score, left in zip(scores, lefts)])
+assert all(ours) and ours == theirs, (ours, theirs)
+"""
+    picture = tmp_path / "face.png"
+    cv2.imwrite(str(picture), picture_of_faces((300, 240)))
+    subprocess.run([sys.executable, "-c", program, str(picture)], check=True)
