@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
+from rankotom_edge.chatter import without_chatter
 
 Image = NDArray[np.uint8]
 Point = tuple[float, float]
@@ -56,6 +57,26 @@ class Face:
         x, y, width, height = self.box
         return x + width / 2, y + height / 2
 
+    def carried(self, matrix: NDArray[np.float64]) -> Face:
+        """The face where a similarity (2x3) takes it; its box grows with it but stays upright."""
+        turn = complex(matrix[0, 0], matrix[1, 0])
+        shift = complex(matrix[0, 2], matrix[1, 2])
+
+        def there(point: Point) -> Point:
+            moved = turn * complex(*point) + shift
+            return moved.real, moved.imag
+
+        x, y = there(self.centre)
+        width, height = self.box[2] * abs(turn), self.box[3] * abs(turn)
+        return Face(
+            box=(x - width / 2, y - height / 2, width, height),
+            left_eye=there(self.left_eye),
+            right_eye=there(self.right_eye),
+            nose=there(self.nose),
+            mouth=there(self.mouth),
+            score=self.score,
+        )
+
 
 class FaceDetector:
     """Finds every face in a picture. ``short`` range is for webcams (three times faster), ``full``
@@ -70,9 +91,12 @@ class FaceDetector:
                 f"Face detection needs MediaPipe, which does not load here ({error}). "
                 "Install it with: pip install mediapipe==0.10.14"
             ) from error
-        self._detection = face_detection.FaceDetection(
-            model_selection=MODELS[reach], min_detection_confidence=least_score
-        )
+        with without_chatter():
+            self._detection = face_detection.FaceDetection(
+                model_selection=MODELS[reach], min_detection_confidence=least_score
+            )
+            # It starts in a thread of its own; one answer later it has said all that it says.
+            self.detect(np.zeros((64, 64, 3), np.uint8))
 
     def detect(self, image: Image) -> tuple[Face, ...]:
         """The faces of a BGR picture, the surest first."""

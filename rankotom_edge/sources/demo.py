@@ -1,0 +1,70 @@
+"""A source for a machine with no camera: a still portrait, moved like a hand-held camera.
+
+The portrait is NASA's of Eileen Collins, astronaut (1992), from its Great Images database
+(flic.kr/p/r9qvLn): no known copyright restrictions, in the public domain. It is scikit-image's
+``data.astronaut()``, 512x512, saved as a JPEG of quality 92.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from importlib import resources
+from itertools import count
+
+import cv2
+import numpy as np
+
+from rankotom_edge.faces import Image, Point
+from rankotom_edge.sources.reel import Picture
+
+PORTRAIT = "eileen-collins.jpg"
+SIZE = (640, 480)
+FPS = 30.0
+
+# In the portrait's pixels: where the view is centred, and how many of its pixels are seen across.
+# The face is 95 wide, so 150 on screen; the widest swing stays within the picture.
+CENTRE: Point = (235.0, 185.0)
+ACROSS = 400.0
+
+# Periods without a common multiple, so that the movement never comes round.
+SLOW, MIDDLE, FAST = 7.3, 3.1, 1.3
+
+
+def load_portrait() -> Image:
+    data = resources.files("rankotom_edge.sources").joinpath(PORTRAIT).read_bytes()
+    return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR), dtype=np.uint8)
+
+
+def demo_picture(portrait: Image, time: float, size: tuple[int, int] = SIZE) -> Image:
+    """What the hand-held camera sees ``time`` seconds after it began."""
+    width, height = size
+    drift_x = 9 * _sway(time, SLOW) + 3 * _sway(time, MIDDLE) + 0.7 * _sway(time, FAST)
+    drift_y = 6 * _sway(time + 2, SLOW) + 3 * _sway(time + 1, MIDDLE) + 0.7 * _sway(time, 1.1)
+    degrees = 2 * _sway(time + 4, SLOW) + _sway(time, MIDDLE)
+    zoom = width / ACROSS * (1 + 0.05 * _sway(time, 2 * SLOW))
+    centre = (CENTRE[0] + drift_x, CENTRE[1] + drift_y)
+    to_screen = cv2.getRotationMatrix2D(centre, degrees, zoom)
+    to_screen[:, 2] += np.array([width / 2 - centre[0], height / 2 - centre[1]])
+    seen = cv2.warpAffine(portrait, to_screen, size, borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(seen, dtype=np.uint8)
+
+
+def _sway(time: float, period: float) -> float:
+    return math.sin(2 * math.pi * time / period)
+
+
+class DemoReel:
+    """The portrait, without end."""
+
+    name = "demo: a still portrait"
+    still = True
+    photographs = False
+    fps: float | None = FPS
+    remark: str | None = None
+
+    def pictures(self) -> Generator[Picture, None, None]:
+        portrait = load_portrait()
+        for index in count():
+            time = index / FPS
+            yield Picture(demo_picture(portrait, time), time)
