@@ -10,14 +10,17 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge import __version__
+from rankotom_edge.commands.camera import camera
 from rankotom_edge.commands.drift import drift
 from rankotom_edge.commands.evaluate import evaluate
 from rankotom_edge.commands.export import export
 from rankotom_edge.commands.models import models
 from rankotom_edge.commands.output import drop_output
 from rankotom_edge.commands.pages import OverviewPage, add_command
+from rankotom_edge.commands.replay import replay
 from rankotom_edge.commands.train import train
 
+LIVE = "Live"
 CALIBRATION = "Calibration"
 MODELS = "Models"
 
@@ -56,6 +59,8 @@ def rankotom_edge(
     """Facial expressions with a confidence that means what it says, offline."""
 
 
+add_command(app, LIVE, camera)
+add_command(app, LIVE, replay)
 add_command(app, CALIBRATION, evaluate)
 add_command(app, CALIBRATION, drift)
 add_command(app, MODELS, models)

@@ -1,0 +1,92 @@
+"""``rankotom-edge replay``: a recorded session again, or another model on it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankotom_edge.commands.output import JsonTarget, check_outputs, show, working, write_json
+from rankotom_edge.commands.viewing import (
+    FastOption,
+    PictureOption,
+    ViewName,
+    ViewOption,
+    chosen_view,
+    ended_well,
+    open_view,
+    snapshot_to,
+)
+
+if TYPE_CHECKING:
+    from rankotom_edge.session import Session
+
+
+def replay(
+    session: Annotated[
+        Path, typer.Argument(metavar="SESSION", help="The folder that camera --record made.")
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Instead: read its video with another model, and print what changes.",
+        ),
+    ] = None,
+    fast: FastOption = False,
+    view: ViewOption = ViewName.auto,
+    picture: PictureOption = False,
+    json: JsonTarget = None,
+) -> None:
+    """A recorded session again, as it was shown; or another model on it.
+    [dim]rankotom-edge replay sessions --model smaller.onnx[/]
+
+    With [bold]--model[/] the faces of its video (camera --record-video) are read again, and
+    the drift between the two models is printed. There are no labels, so it
+    tells how far they agree, not which of them is right.
+    """
+    from rankotom_edge.session import read_session
+
+    recorded = read_session(session)
+    if model is not None:
+        _compare(recorded, model, json)
+        return
+    if json is not None:
+        raise typer.BadParameter("the readings are JSON already, in the session's readings.jsonl")
+    _show_again(recorded, chosen_view(view, None), fast, picture)
+
+
+def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) -> None:
+    from rankotom_edge.desk import Desk
+    from rankotom_edge.live import Stop, watch
+    from rankotom_edge.replay import RecordedReader, SessionReel
+    from rankotom_edge.sources.reel import ReelSource
+    from rankotom_edge.tally import Tally
+
+    paced = shown is not ViewName.none and not fast
+    with ended_well(), ExitStack() as stack:
+        source = stack.enter_context(ReelSource(SessionReel(session), paced))
+        desk = Desk(snapshot=snapshot_to(Path(), session.figures, session.framing))
+        screen = stack.enter_context(open_view(shown, session.figures, session.framing, picture))
+        watch(source, RecordedReader(session), screen, desk, Tally(time.monotonic()), Stop())
+
+
+def _compare(session: Session, model: str, json: str | None) -> None:
+    from calib.agreement import agreement_report, measure_agreement
+    from rankotom_edge.artifact import load_artifact
+    from rankotom_edge.classifier import Classifier
+    from rankotom_edge.session import reread
+
+    check_outputs(json)
+    artifact = load_artifact(model)
+    with working(f"{artifact.card.name} reads the faces of {session.folder.name}"):
+        faces = reread(session, Classifier(artifact))
+        agreement = measure_agreement(faces.recorded, faces.again, faces.labels)
+    before = str(session.metadata["model"]["name"])
+    show(agreement_report(agreement, f"{before} as recorded", artifact.card.name), json)
+    if json is not None:
+        models = {"reference": dict(session.metadata["model"]), "candidate": artifact.summary()}
+        write_json(json, models | agreement.as_json())

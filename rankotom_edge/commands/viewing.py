@@ -1,0 +1,161 @@
+"""What ``camera`` and ``replay`` share: which view, what its keys write, and how it all ends."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calib.errors import RankotomError
+from rankotom_edge.commands.output import STDOUT, drop_output
+
+if TYPE_CHECKING:
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.crop import Framing
+    from rankotom_edge.live import View
+    from rankotom_edge.moment import Moment, Status
+    from rankotom_edge.sources import Source
+    from rankotom_edge.tally import Tally
+
+OUTPUT = "What is shown and kept"
+INTERRUPTED = 130
+
+
+class ViewName(str, Enum):
+    auto = "auto"
+    window = "window"
+    terminal = "terminal"
+    none = "none"
+
+
+ViewOption = Annotated[
+    ViewName,
+    typer.Option(
+        "--view",
+        metavar="NAME",
+        help=(
+            "window, terminal or none; [bold]auto[/] is the window where there is a screen, "
+            "else the terminal."
+        ),
+        rich_help_panel=OUTPUT,
+    ),
+]
+PictureOption = Annotated[
+    bool,
+    typer.Option(
+        "--picture", help="In the terminal, show the picture too.", rich_help_panel=OUTPUT
+    ),
+]
+LinesTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="FILE|-",
+        help="Write a JSON object a line, a frame each; [bold]-[/] is standard output.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+FastOption = Annotated[
+    bool, typer.Option("--fast", help="Go through a file as fast as it can be read.")
+]
+
+
+def chosen_view(wanted: ViewName, json: str | None) -> ViewName:
+    """Standard output has room for one: a JSON stream or the terminal view."""
+    if json == STDOUT and wanted is ViewName.terminal:
+        raise typer.BadParameter("--json - takes standard output, so add --view none or window")
+    if wanted is not ViewName.auto and wanted is not ViewName.window:
+        return wanted
+    from rankotom_edge.views.window import screen_available
+
+    if screen_available():
+        return ViewName.window
+    if wanted is ViewName.window:
+        raise RankotomError(
+            "There is no screen to open a window on (DISPLAY names none that answers). "
+            "Use --view terminal, or --view none with --json."
+        )
+    return ViewName.none if json == STDOUT else ViewName.terminal
+
+
+@contextmanager
+def open_view(
+    name: ViewName, figures: Mapping[str, Any], framing: Framing, picture: bool
+) -> Iterator[View]:
+    if name is ViewName.window:
+        from rankotom_edge.views.window import WindowView
+
+        with WindowView("rankotom-edge", figures, framing) as window:
+            yield window
+    elif name is ViewName.terminal and sys.stdout.isatty():
+        from rankotom_edge.views.terminal import TerminalView
+
+        with TerminalView(figures, picture=picture) as terminal:
+            yield terminal
+    elif name is ViewName.terminal:
+        from rankotom_edge.views.lines import LinesView
+
+        yield LinesView(sys.stdout, figures)
+    else:
+        from rankotom_edge.views.nothing import NoView
+
+        yield NoView()
+
+
+def snapshot_to(
+    folder: Path, figures: Mapping[str, Any], framing: Framing
+) -> Callable[[Moment, Status, Controls], Path]:
+    """Saves what the window shows, or would show, as a picture for the person who asked alone."""
+
+    def save(moment: Moment, status: Status, controls: Controls) -> Path:
+        import cv2
+
+        from calib.files import replacing
+        from rankotom_edge.overlay import Overlay
+
+        picture = Overlay(figures, framing).draw(moment, status, controls)
+        path = folder / f"snapshot-{datetime.now():%Y-%m-%dT%H-%M-%S-%f}.png"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                temporary.write_bytes(cv2.imencode(".png", picture)[1].tobytes())
+            path.chmod(0o600)
+        except OSError as error:
+            raise RankotomError(f"Cannot save {path}: {error.strerror}.") from error
+        return path
+
+    return save
+
+
+def say_what_it_came_to(tally: Tally, source: Source) -> None:
+    print(tally.summary(time.monotonic(), source.dropped), file=sys.stderr)
+
+
+@contextmanager
+def ended_well() -> Iterator[None]:
+    """However the loop ends, the status is one that scripts can go by.
+
+    SIGTERM and a lost terminal end it like Ctrl-C: with everything closed. That nobody reads the
+    stream any more is a reason to end and no error.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        drop_output()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

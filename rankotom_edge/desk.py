@@ -1,0 +1,101 @@
+"""What the person at the keys asks for: switches, a snapshot, a recording, the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from calib.errors import RankotomError
+from rankotom_edge.controls import Controls, pressed
+from rankotom_edge.moment import Moment, Status
+
+QUIT = ("q", "esc")
+NOTICE_SECONDS = 3.0
+
+
+class Sink(Protocol):
+    """What takes every moment: a stream, a recording."""
+
+    def write(self, moment: Moment) -> None: ...
+
+
+class Recording(Sink, Protocol):
+    @property
+    def folder(self) -> Path: ...
+
+    def close(self) -> None: ...
+
+
+class Desk:
+    """``record`` and ``snapshot`` are None where there is nothing to record, as in a replay."""
+
+    def __init__(
+        self,
+        sinks: Sequence[Sink] = (),
+        record: Callable[[], Recording] | None = None,
+        snapshot: Callable[[Moment, Status, Controls], Path] | None = None,
+    ) -> None:
+        self.controls = Controls()
+        self.quit = False
+        self._sinks = sinks
+        self._record, self._snapshot = record, snapshot
+        self._recording: Recording | None = None
+        self._notice, self._noticed = "", float("-inf")
+
+    @property
+    def recording(self) -> str | None:
+        return None if self._recording is None else str(self._recording.folder)
+
+    def write(self, moment: Moment) -> None:
+        for sink in self._sinks:
+            sink.write(moment)
+        if self._recording is not None:
+            self._recording.write(moment)
+
+    def press(self, key: str, moment: Moment | None, status: Status, now: float) -> None:
+        """What cannot be done is said on screen: a full disk must not end a live view."""
+        self.controls = pressed(self.controls, key)
+        try:
+            if key in QUIT:
+                self.quit = True
+            elif key == "r" and self._record is not None:
+                self._notify(self.toggle_recording(), now)
+            elif key == "s" and self._snapshot is not None and moment is not None:
+                path = self._snapshot(moment, replace(status, notice=None), self.controls)
+                self._notify(f"saved {path}", now)
+        except RankotomError as error:
+            self._notify(str(error), now)
+
+    def toggle_recording(self) -> str:
+        if self._recording is None:
+            assert self._record is not None
+            self._recording = self._record()
+            return f"recording to {self._recording.folder}"
+        folder = self._recording.folder
+        self.close()
+        return f"recorded {folder}"
+
+    def _notify(self, words: str, now: float) -> None:
+        self._notice, self._noticed = words, now
+
+    def notice(self, now: float) -> str | None:
+        return self._notice if now - self._noticed < NOTICE_SECONDS else None
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.close()

@@ -1,0 +1,1 @@
+"""The parts of the overlay: letters, strokes, panels, insets, and the sheet they lie on."""

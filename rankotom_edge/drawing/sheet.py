@@ -1,0 +1,68 @@
+"""How the window is divided: the picture, a column beside it, a line beneath."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankotom_edge.drawing.panels import Measures
+from rankotom_edge.faces import Face, Point
+from rankotom_edge.placing import Rect
+
+LINES = 480  # of the picture at which a unit is a pixel, and text 12 pixels high
+MOST_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this
+
+
+@dataclass(frozen=True)
+class Sheet:
+    width: int
+    height: int
+    picture: Rect
+    column: Rect | None
+    foot: Rect
+    zoom: float  # from the frame's pixels to the sheet's
+    measures: Measures
+
+    def on_sheet(self, point: Point) -> Point:
+        return self.picture.x + point[0] * self.zoom, self.picture.y + point[1] * self.zoom
+
+    def face_rect(self, face: Face) -> Rect:
+        x, y, width, height = face.box
+        left, top = self.on_sheet((x, y))
+        return Rect(left, top, width * self.zoom, height * self.zoom).within(self.picture)
+
+
+def divide(
+    frame: tuple[int, int], room: tuple[int, int] | None, column: bool, foot_lines: int
+) -> Sheet:
+    """For a frame of this width and height: to fill the room there is, or at its own size.
+
+    Text has at least 12 pixels; a smaller window gets a larger sheet, to shrink as it can.
+    """
+    wide, high = frame
+    if room is None:
+        unit = min(max(_lines(wide, high), LINES), MOST_LINES) / LINES
+        zoom = unit * LINES / _lines(wide, high)
+    else:
+        unit = max(1.0, _lines(*room) / LINES)
+    measures = Measures(unit)
+    gap, line = measures.px(8), measures.px(20)
+    foot_height = measures.px(6) + line * foot_lines
+    column_width = measures.width + 2 * gap if column else 0
+    if room is None:
+        width, height = round(wide * zoom) + column_width, round(high * zoom) + foot_height
+    else:
+        least = max(1.0, LINES / _lines(*room))
+        width, height = round(room[0] * least), round(room[1] * least)
+        zoom = min((width - column_width) / wide, (height - foot_height) / high)
+    shown = (round(wide * zoom), round(high * zoom))
+    left = (width - column_width - shown[0]) // 2
+    top = (height - foot_height - shown[1]) // 2
+    picture = Rect(left, top, *shown)
+    beside = Rect(width - column_width + gap, gap, measures.width, height - foot_height - 2 * gap)
+    foot = Rect(0, height - foot_height, width, foot_height)
+    return Sheet(width, height, picture, beside if column else None, foot, zoom, measures)
+
+
+def _lines(width: float, height: float) -> float:
+    """Of the largest upright 4:3 picture inside: a narrow one must not get wide letters."""
+    return min(height, 0.75 * width)

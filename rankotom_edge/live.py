@@ -1,0 +1,168 @@
+"""The loop: frame -> faces -> readings -> views."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rankotom_edge.classifier import Classifier
+from rankotom_edge.controls import Controls
+from rankotom_edge.crop import crop
+from rankotom_edge.desk import Desk
+from rankotom_edge.faces import Face, Image
+from rankotom_edge.frame import Frame
+from rankotom_edge.moment import Latency, Moment, Status
+from rankotom_edge.quality import measure_quality
+from rankotom_edge.readings import confidence_needed, read_expression
+from rankotom_edge.smoothing import Smoother
+from rankotom_edge.sources import Source
+from rankotom_edge.tally import Tally
+from rankotom_edge.tracking import TrackedFace, Tracker
+
+# How long the loop waits for a frame before it looks at the keys again.
+PATIENCE = 0.05
+
+
+class View(Protocol):
+    @property
+    def closed(self) -> bool: ...
+
+    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None: ...
+
+    def key(self) -> str | None:
+        """The oldest key that was pressed and not yet asked for."""
+
+
+class AnyReader(Protocol):
+    model: str
+    precision: str
+
+    def find(self, frame: Frame) -> tuple[TrackedFace, ...]: ...
+
+    def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> Moment: ...
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to end by itself; None is never."""
+
+    frames: int | None = None
+    seconds: float | None = None  # of the source, and of the clock while it gives no frames
+
+    def reached(self, frames: int, seconds: float) -> bool:
+        return (self.frames is not None and frames >= self.frames) or (
+            self.seconds is not None and seconds >= self.seconds
+        )
+
+
+class Stopwatch:
+    """A detector that tells how long it took; None where it was not asked."""
+
+    def __init__(self, detect: Callable[[Image], tuple[Face, ...]]) -> None:
+        self.milliseconds: float | None = None
+        self._detect = detect
+
+    def __call__(self, image: Image) -> tuple[Face, ...]:
+        started = time.perf_counter()
+        faces = self._detect(image)
+        self.milliseconds = 1000 * (time.perf_counter() - started) + (self.milliseconds or 0)
+        return faces
+
+
+class Reader:
+    """Finds the faces of a frame and reads their expressions."""
+
+    def __init__(
+        self,
+        detect: Callable[[Image], tuple[Face, ...]],
+        classifier: Classifier,
+        max_error: float,
+        stills: bool = False,
+    ) -> None:
+        self.model = classifier.artifact.card.name
+        self.precision = classifier.artifact.card.precision
+        self._classifier = classifier
+        self._detect = Stopwatch(detect)
+        self._tracker = Tracker(self._detect, stills=stills)
+        self._smoother = Smoother()
+        self._needed = confidence_needed(classifier.artifact.card.figures["bins"], max_error)
+
+    def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
+        self._detect.milliseconds = None
+        return self._tracker.update(frame)
+
+    def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> Moment:
+        card = self._classifier.artifact.card
+        contract = card.crop
+        crops = np.zeros((len(faces), contract.channels, contract.size, contract.size), np.uint8)
+        for place, tracked in enumerate(faces):
+            crops[place] = crop(
+                frame.image, tracked.face, contract.framing, contract.size, contract.channels
+            )
+        started = time.perf_counter()
+        scores = self._classifier.classify(crops)
+        classify = 1000 * (time.perf_counter() - started)
+        readings = []
+        for place, tracked in enumerate(faces):
+            raw = scores.probabilities[place].astype(np.float64)
+            readings.append(
+                read_expression(
+                    tracked,
+                    labels=card.labels,
+                    raw=raw,
+                    probabilities=self._smoother.update(tracked.track, raw, frame.time),
+                    quality=measure_quality(frame.image, tracked.face, crops[place]),
+                    needed=self._needed,
+                    crop=crops[place],
+                    evidence=None if scores.evidence is None else scores.evidence[place],
+                )
+            )
+        self._smoother.keep(frame.time)
+        total = 1000 * (time.monotonic() - frame.captured)
+        return Moment(frame, tuple(readings), Latency(self._detect.milliseconds, classify, total))
+
+
+def status(source: Source, reader: AnyReader, tally: Tally, desk: Desk, now: float) -> Status:
+    return Status(
+        source=source.name,
+        state=source.state,
+        fps=tally.fps(now),
+        latency_ms=tally.latency(now),
+        dropped=source.dropped,
+        model=reader.model,
+        precision=reader.precision,
+        recording=desk.recording,
+        still=source.still,
+        notice=desk.notice(now),
+    )
+
+
+def watch(
+    source: Source, reader: AnyReader, view: View, desk: Desk, tally: Tally, stop: Stop
+) -> None:
+    """Until the source ends, the person has seen enough, or ``stop`` says so."""
+    moment: Moment | None = None
+    while not (desk.quit or view.closed):
+        now = time.monotonic()
+        elapsed = tally.seconds(now) if source.live or moment is None else moment.frame.time
+        if stop.reached(tally.frames, elapsed):
+            break
+        frame = None if desk.controls.paused else source.read(PATIENCE)
+        if frame is not None:
+            faces = reader.find(frame)
+            moment = reader.read(frame, faces)
+            desk.write(moment)
+            tally.add(moment.latency.total, time.monotonic())
+        elif desk.controls.paused:
+            time.sleep(PATIENCE)
+        elif source.state.kind == "ended":
+            break
+        now = time.monotonic()
+        shown = status(source, reader, tally, desk, now)
+        view.show(moment, shown, desk.controls)
+        while (key := view.key()) is not None:
+            desk.press(key, moment, shown, now)

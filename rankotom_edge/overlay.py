@@ -1,0 +1,225 @@
+"""Draws a moment as a picture: faces, bars and blends on the frame, the state around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+
+from rankotom_edge.drawing.canvas import fill, outline, write
+from rankotom_edge.drawing.foot import draw_foot, draw_message
+from rankotom_edge.drawing.heat import draw_evidence
+from rankotom_edge.drawing.insets import (
+    crops_height,
+    draw_crops,
+    draw_help,
+    draw_reliability,
+    reliability_height,
+)
+from rankotom_edge.drawing.lettering import line_height, text_width
+from rankotom_edge.drawing.panels import GROUND, HEADLINE, draw_panel, reading_colour
+from rankotom_edge.drawing.sheet import Sheet, divide
+from rankotom_edge.placing import Layout, Rect, Scene, arrange, arrange_most, kept
+from rankotom_edge.readings import shown_as
+from rankotom_edge.wording import Reliability
+
+if TYPE_CHECKING:
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.crop import Framing
+    from rankotom_edge.faces import Image
+    from rankotom_edge.moment import Moment, Status
+    from rankotom_edge.readings import Reading
+
+BEFORE_THE_FIRST = (640, 480)
+LOOK_ROUND = 16  # frames between two looks for larger panels or better places
+STALE = 0.45  # the light that is left to a picture that is no longer live
+
+
+class Overlay:
+    """Knows the model whose readings it draws, and where it put the panels last."""
+
+    def __init__(self, figures: Mapping[str, Any], framing: Framing) -> None:
+        """``figures`` and ``framing`` are those of the model's card."""
+        self._reliability = Reliability(figures)
+        self._framing = framing
+        self._layout = Layout()
+
+    def draw(
+        self,
+        moment: Moment | None,
+        status: Status,
+        controls: Controls,
+        room: tuple[int, int] | None = None,
+    ) -> Image:
+        """A new picture that fills ``room`` (width, height), or of the frame's own size."""
+        picture, self._layout = draw(
+            moment, status, controls, self._reliability, self._framing, room, self._layout
+        )
+        return picture
+
+
+def draw(
+    moment: Moment | None,
+    status: Status,
+    controls: Controls,
+    reliability: Reliability,
+    framing: Framing,
+    room: tuple[int, int] | None,
+    previous: Layout,
+) -> tuple[Image, Layout]:
+    """The picture, and where its panels are, for the next one to keep them there."""
+    readings = _readings(moment, status, controls)
+    sheet, layout = _arranged(moment, readings, status, controls, room, previous)
+    image = _ground(moment, status, sheet)
+    if controls.evidence:
+        for reading in readings:
+            draw_evidence(image, reading, framing, sheet)
+    _faces(image, readings, sheet, layout, reliability)
+    _insets(image, readings, controls, reliability, sheet)
+    draw_foot(image, sheet, status, controls)
+    draw_message(image, sheet, moment, status)
+    if controls.help:
+        draw_help(image, sheet.picture, sheet.measures)
+    return image, layout
+
+
+def _readings(moment: Moment | None, status: Status, controls: Controls) -> tuple[Reading, ...]:
+    """None of a picture that is no longer live: its faces may be gone."""
+    if moment is None or status.state.kind == "lost":
+        return ()
+    return tuple(shown_as(reading, controls.smoothed) for reading in moment.readings)
+
+
+def _arranged(
+    moment: Moment | None,
+    readings: tuple[Reading, ...],
+    status: Status,
+    controls: Controls,
+    room: tuple[int, int] | None,
+    previous: Layout,
+) -> tuple[Sheet, Layout]:
+    """With a column beside the picture where a key asks for one, or the picture has no room."""
+    size = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
+    lines = 2 if status.still else 1
+    closed = divide(size, room, column=False, foot_lines=lines)
+    opened = divide(size, room, column=True, foot_lines=lines)
+    in_closed = _scene(closed, readings, None)
+    in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
+    is_open = previous.column or controls.reliability or controls.crop
+    if moment is not None and moment.frame.index % LOOK_ROUND:
+        sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
+        layout = kept(scene, previous)
+        if layout is not None:
+            return sheet, layout
+    tries = [(opened, in_opened)]
+    if not is_open:
+        # Bars in a column are better than headlines beside the faces.
+        tries = [
+            (closed, replace(in_closed, sizes=in_closed.sizes[:HEADLINE])),
+            (opened, replace(in_opened, sizes=in_opened.sizes[:HEADLINE])),
+            (closed, in_closed),
+        ]
+    for sheet, scene in tries:
+        layout = arrange(scene, previous)
+        if layout is not None:
+            return sheet, layout
+    return opened, arrange_most(in_opened, previous)
+
+
+def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
+    labels = len(readings[0].labels) if readings else 0
+    faces = {reading.track: sheet.face_rect(reading.face) for reading in readings}
+    gap = sheet.measures.px(8)
+    inner = sheet.picture.grown(-gap / 2)
+    return Scene(faces, inner, column, sheet.measures.panel_sizes(labels), gap)
+
+
+def _free_column(sheet: Sheet, readings: tuple[Reading, ...], controls: Controls) -> Rect | None:
+    """What the insets leave of the column."""
+    if sheet.column is None:
+        return None
+    taken = sum(height for _, height in _inset_heights(sheet, readings, controls))
+    column = sheet.column
+    return Rect(column.x, column.y + taken, column.width, column.height - taken)
+
+
+def _inset_heights(
+    sheet: Sheet, readings: tuple[Reading, ...], controls: Controls
+) -> list[tuple[str, float]]:
+    gap = sheet.measures.px(8)
+    heights: list[tuple[str, float]] = []
+    if controls.crop:
+        heights.append(("crops", crops_height(readings, sheet.measures) + gap))
+    if controls.reliability:
+        heights.append(("reliability", reliability_height(sheet.measures) + gap))
+    return heights
+
+
+def _ground(moment: Moment | None, status: Status, sheet: Sheet) -> Image:
+    """The frame as large as it is shown, and nothing around it."""
+    x, y, width, height = sheet.picture.pixels
+    frame = np.zeros((height, width, 3), np.uint8) if moment is None else moment.frame.image
+    if frame.shape[:2] != (height, width):
+        kind = cv2.INTER_AREA if sheet.zoom < 1 else cv2.INTER_LINEAR
+        frame = np.asarray(cv2.resize(frame, (width, height), interpolation=kind), np.uint8)
+    if status.state.kind == "lost":
+        frame = np.asarray(cv2.convertScaleAbs(frame, alpha=STALE), np.uint8)
+    right, below = sheet.width - x - width, sheet.height - y - height
+    sides = (y, below, x, right)
+    bordered = cv2.copyMakeBorder(frame, *sides, cv2.BORDER_CONSTANT, value=GROUND)
+    return np.asarray(bordered, np.uint8)
+
+
+def _faces(
+    image: Image,
+    readings: tuple[Reading, ...],
+    sheet: Sheet,
+    layout: Layout,
+    reliability: Reliability,
+) -> None:
+    measures = sheet.measures
+    several = len(readings) > 1
+    for reading in readings:
+        box = sheet.face_rect(reading.face)
+        radius = min(measures.px(12), 0.15 * min(box.width, box.height))
+        outline(image, box, radius, reading_colour(reading), measures.px(1.4), GROUND)
+        if several:
+            _badge(image, box, reading, sheet)
+    for reading in readings:
+        place = layout.places.get(reading.track)
+        if place is not None:
+            number = reading.track if several else None
+            draw_panel(image, place.rect, layout.level, reading, number, reliability, measures)
+
+
+def _badge(image: Image, box: Rect, reading: Reading, sheet: Sheet) -> None:
+    """The face's number, on the corner of its box, as its panel has it."""
+    measures = sheet.measures
+    width = text_width(str(reading.track), measures.text, bold=True) + measures.px(8)
+    badge = Rect(box.x, box.y, width, line_height(measures.text) + measures.px(2))
+    fill(image, badge, reading_colour(reading), measures.px(3))
+    at = (badge.x + measures.px(4), badge.y)
+    write(image, str(reading.track), at, measures.text, GROUND, bold=True)
+
+
+def _insets(
+    image: Image,
+    readings: tuple[Reading, ...],
+    controls: Controls,
+    reliability: Reliability,
+    sheet: Sheet,
+) -> None:
+    if sheet.column is None:
+        return
+    gap = sheet.measures.px(8)
+    top = sheet.column.y
+    for name, height in _inset_heights(sheet, readings, controls):
+        rect = Rect(sheet.column.x, top, sheet.column.width, height - gap)
+        top += height
+        if name == "reliability":
+            draw_reliability(image, rect, reliability.figures, sheet.measures)
+        else:
+            draw_crops(image, rect, readings, len(readings) > 1, sheet.measures)

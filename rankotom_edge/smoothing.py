@@ -1,0 +1,142 @@
+"""Readings that hold still: each face's probabilities averaged over the last moments.
+
+The average is of logarithms: what the frames agree on stays, and where they contradict each other
+it becomes less sure. Each frame counts for the time since the one before, so that 15 and 60 frames
+a second give the same curve:
+
+    m(t) = m(t - d) + a (log p(t) - m(t - d)),   a = (1 - exp(-d / TIME)) / (1 - exp(-age / TIME))
+
+where ``age`` is how long the face has been averaged: at first all frames count alike, later the
+newest moments count most. Then m is normalised to probabilities.
+
+**Why confidence keeps its meaning.** log p is the network's logits over its temperature, less a
+constant, so this averages logits: the temperature still fits, and a steady face is shown exactly as
+it is read. Noise that adds to what the model was calibrated with makes single frames too sure,
+since the likeliest class is the one that noise favoured; the average takes that out. To average
+probabilities instead makes it less sure than it has reason to be, as it does for ensembles (Rahaman
+and Thiery 2021).
+
+Measured on the 3,579 faces of FERPlus valid, each shaken, relit and noisy for ten frames at 30 a
+second; of each of the last six frames one figure over all faces, and their mean:
+
+                  ECE     AECE    NLL     accuracy   label changes a minute
+    raw           2.0 %   2.0 %   0.609   78.2 %     185
+    smoothed      2.3 %   2.5 %   0.572   79.6 %      39
+    mean of p     2.9 %   3.0 %   0.574   79.7 %      35
+
+Against raw, ECE changes by +0.3 points (95 % interval -0.4 to +1.0) and AECE by +0.5 (-0.3 to
++1.2): within chance, though the average is a little less sure (78.9 %) than it is right. Averaging
+probabilities is beyond chance (+0.1 to +1.9). Sharpening the average for the noise that it took out
+helped one half of the faces and hurt the other, so there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib.arrays import FloatArray
+
+TIME = 0.4  # seconds until an old frame counts a third; a slow smile takes about a second to form
+# A face that was away for longer may come back with another expression.
+LONGEST_GAP = 1.0
+# What the first frame counts for, as there is none before it.
+FIRST_FRAME = 1 / 30
+# A frame contradicts the average when more than half of the confidence would have to move.
+CONTRADICTION = 0.5
+# A contradiction that lasts this long, in two frames or more, is a change of expression. One bad
+# frame is not; a blink takes 0.1 s to 0.2 s but seldom moves so much.
+PERSISTENCE = 0.05
+# Softmax in single precision can answer 0, whose logarithm would outlast every other frame.
+LEAST = 1e-6
+
+
+@dataclass
+class _Average:
+    """Of log probabilities, from ``since`` to ``until``."""
+
+    logs: FloatArray
+    probabilities: FloatArray
+    since: float
+    until: float
+
+    @classmethod
+    def starting(cls, logs: FloatArray, time: float) -> _Average:
+        return cls(logs, _normalised(logs), time - FIRST_FRAME, time)
+
+    def add(self, logs: FloatArray, time: float) -> None:
+        fresh = -math.expm1((self.until - time) / TIME)
+        share = fresh / -math.expm1((self.since - time) / TIME)
+        self.logs = self.logs + share * (logs - self.logs)
+        self.probabilities = _normalised(self.logs)
+        self.until = time
+
+
+@dataclass
+class _Track:
+    average: _Average
+    # Of the frames in a row that contradict the average; they would take its place.
+    change: _Average | None = None
+
+
+class Smoother:
+    def __init__(self) -> None:
+        self._tracks: dict[int, _Track] = {}
+
+    def update(self, track: int, probabilities: ArrayLike, time: float) -> FloatArray:
+        """The smoothed probabilities of a face, given those of its frame at ``time``."""
+        logs: FloatArray = np.log(np.maximum(np.asarray(probabilities, np.float64), LEAST))
+        known = self._tracks.get(track)
+        if known is None or not 0 <= time - known.average.until <= LONGEST_GAP:
+            known = self._tracks[track] = _Track(_Average.starting(logs, time))
+        elif time > known.average.until:
+            _follow(known, logs, time)
+        return known.average.probabilities
+
+    def keep(self, time: float) -> None:
+        """Forget the faces that have been away for too long by ``time``."""
+        self._tracks = {
+            track: state
+            for track, state in self._tracks.items()
+            if time - state.average.until <= LONGEST_GAP
+        }
+
+    def __len__(self) -> int:
+        """The tracks that are remembered."""
+        return len(self._tracks)
+
+
+def label_changes_per_minute(probabilities: ArrayLike, times: ArrayLike) -> float:
+    """Flicker: how often the likeliest emotion of one face (n, k) changes over ``times`` (n,)."""
+    likeliest = np.asarray(probabilities).argmax(axis=1)
+    seconds = np.asarray(times, np.float64)
+    lasted = float(seconds[-1] - seconds[0])
+    changes = int(np.count_nonzero(np.diff(likeliest)))
+    return 60 * changes / lasted if lasted > 0 else 0.0
+
+
+def _follow(track: _Track, logs: FloatArray, time: float) -> None:
+    probabilities = _normalised(logs)
+    if _distance(probabilities, track.average.probabilities) <= CONTRADICTION:
+        track.change = None
+    elif track.change and _distance(probabilities, track.change.probabilities) <= CONTRADICTION:
+        track.change.add(logs, time)
+    else:
+        track.change = _Average.starting(logs, time)
+    track.average.add(logs, time)
+    if track.change and time - (track.change.since + FIRST_FRAME) >= PERSISTENCE:
+        track.average, track.change = track.change, None
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    powers = np.exp(logs - logs.max())
+    normalised: FloatArray = powers / powers.sum()
+    return normalised
+
+
+def _distance(first: FloatArray, second: FloatArray) -> float:
+    """Total variation: the share of the confidence that would have to move."""
+    return float(np.abs(first - second).sum()) / 2

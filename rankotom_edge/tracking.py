@@ -1,0 +1,260 @@
+"""Detect now and then, follow in between: faces that keep their number from frame to frame.
+
+A face is searched for in the whole picture, looked at closely where it may be (``looks``), and
+followed by its motion from frame to frame (``motion``). It is shown once it has earned its track,
+and a person who is lost for less than a second comes back under the same number (``identity``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankotom_edge.faces import Face, Image
+from rankotom_edge.frame import Frame
+from rankotom_edge.identity import (
+    GATE,
+    Signature,
+    associate,
+    distance,
+    near,
+    signature,
+    unlikeness,
+)
+from rankotom_edge.looks import Detect, look_closer, overlap, without_doubles
+from rankotom_edge.motion import follow, glance, is_cut, moved_outside
+
+# Seconds.
+SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight
+SEARCH_SOON = 0.1  # while something moves elsewhere or a face is lost: half of what a person notices
+SEARCH_IDLE = 0.06  # while there is no face at all: every other frame of a camera
+LOOK_EVERY = 0.15  # a closer look at each face; in between its motion alone drifts by 0.5 % of it
+LINGER = 0.6  # a face that is followed but not found again: a hand passes, a head turns
+REMEMBER = 1.5  # a face that is gone keeps its number; at the border it is not found for a while
+LONGEST_STEP = 0.5  # between two frames; what lies further apart is not followed but found again
+
+MOST_LOOKS = 4  # in one frame, so that a crowd costs each frame little more
+
+# A closer look weighs for a face by how far it scores above DOUBTFUL, against it by how far below;
+# a miss scores 0. Faces (0.82 to 0.97) need two to four looks in a row, dark or blurred ones (0.70
+# to 0.75) six to twelve; the skull (35 looks of up to 0.74, most 0) never got beyond 0.1.
+DOUBTFUL = 0.65
+ENOUGH = 0.6
+CLEAR = 0.75  # a still picture has one look to tell
+
+RENEWED = 0.3  # share of a new look in how a person is remembered
+HIDDEN = 0.2  # overlap with a face before it, from which on a face that is not found is behind it
+
+
+@dataclass(frozen=True)
+class TrackedFace:
+    track: int
+    face: Face
+    detected: bool  # in this frame, or followed from an earlier one
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """What is known of a face; without a number it hasn't earned its track yet."""
+
+    number: int | None
+    face: Face  # where it was last; score 0 while it is followed but was not found again
+    looks: Signature
+    evidence: float
+    sighted: float  # the time when it was last found
+    looked: float  # the time when it was last looked for
+    placed: bool  # it is known where it is in this frame
+
+
+def weighed(evidence: float, score: float) -> float:
+    """The evidence for a face after another closer look; 0 where there is none left."""
+    return max(0.0, evidence + score - DOUBTFUL)
+
+
+def needs_search(now: float, searched: float, tracks: Sequence[Track], moved: bool) -> bool:
+    """Whether to search the whole picture; ``moved``: something did, away from the known faces."""
+    if not tracks:
+        return now - searched >= SEARCH_IDLE
+    unsettled = moved or not all(track.placed for track in tracks)
+    return now - searched >= (SEARCH_SOON if unsettled else SEARCH_EVERY)
+
+
+def needs_look(track: Track, now: float, tracks: Sequence[Track]) -> bool:
+    """Whether to look closely at a face: it is new, or near another, or it is time again."""
+    if not track.placed:
+        return now - track.looked >= SEARCH_SOON
+    touched = any(overlap(track.face, one.face) > 0 for one in tracks if one is not track)
+    return track.number is None or touched or now - track.looked >= LOOK_EVERY
+
+
+class Tracker:
+    """``detect`` is asked for faces in the frame and in close-ups of 192x192 that are cut from it.
+
+    With ``stills`` each frame stands for itself: every face that is clear in a closer look is
+    returned, under a new number.
+    """
+
+    def __init__(self, detect: Detect, *, stills: bool = False) -> None:
+        self._detect = detect
+        self._stills = stills
+        self._tracks: tuple[Track, ...] = ()
+        self._last: Frame | None = None
+        self._glance: Image = np.zeros((1, 1), dtype=np.uint8)
+        self._searched = -math.inf
+        self._glance_searched = self._glance
+        self._given = 0
+
+    def update(self, frame: Frame) -> tuple[TrackedFace, ...]:
+        """The faces of the frame that have earned their track, by their number."""
+        if self._stills:
+            return self._each_for_itself(frame)
+        seen_now = glance(frame.image)
+        tracks = self._followed(frame, seen_now)
+        targets = self._searched_for(frame, seen_now, tracks)
+        due = sorted(
+            (track for track in tracks if needs_look(track, frame.time, tracks)),
+            key=lambda track: track.looked,
+        )
+        places = [*targets, *(track.face for track in due)]
+        if len(places) > MOST_LOOKS:
+            self._searched = -math.inf
+        sightings = self._looked_at(frame.image, places[:MOST_LOOKS])
+        looked_for = due[: max(0, MOST_LOOKS - len(targets))]
+        self._tracks = self._judged(frame, tracks, looked_for, sightings)
+        self._last, self._glance = frame, seen_now
+        return tuple(
+            TrackedFace(track.number, track.face, detected=track.sighted == frame.time)
+            for track in sorted(self._tracks, key=lambda track: track.number or 0)
+            if track.number is not None and track.placed
+        )
+
+    def _each_for_itself(self, frame: Frame) -> tuple[TrackedFace, ...]:
+        seen = self._looked_at(frame.image, self._detect(frame.image))
+        clear = [face for face in seen if face.score >= CLEAR]
+        return tuple(TrackedFace(self._next_number(), face, detected=True) for face in clear)
+
+    def _next_number(self) -> int:
+        self._given += 1
+        return self._given
+
+    def _followed(self, frame: Frame, seen_now: Image) -> tuple[Track, ...]:
+        """The known faces, where they have moved to since the last frame."""
+        last = self._last
+        if last is None or frame.time < last.time or is_cut(self._glance, seen_now):
+            self._searched = -math.inf
+            return ()
+        continuous = (
+            frame.time - last.time <= LONGEST_STEP and frame.image.shape == last.image.shape
+        )
+        tracks = []
+        for track in self._tracks:
+            unseen_for = frame.time - track.sighted
+            follows = continuous and track.placed and unseen_for <= LINGER
+            face = follow(last.image, frame.image, track.face) if follows else None
+            if face is not None:
+                tracks.append(replace(track, face=face))
+            elif unseen_for <= REMEMBER:
+                # Looked for at once where it was last.
+                looked = -math.inf if track.placed else track.looked
+                tracks.append(replace(track, placed=False, looked=looked))
+        return tuple(tracks)
+
+    def _searched_for(
+        self, frame: Frame, seen_now: Image, tracks: tuple[Track, ...]
+    ) -> tuple[Face, ...]:
+        """What the whole picture shows beside the known faces, if it is time to search it."""
+        placed = [track.face for track in tracks if track.placed]
+        moved = self._glance_searched.shape == seen_now.shape and moved_outside(
+            self._glance_searched, seen_now, placed, frame.image.shape
+        )
+        if not needs_search(frame.time, self._searched, tracks, moved):
+            return ()
+        self._searched, self._glance_searched = frame.time, seen_now
+        return tuple(
+            face
+            for face in self._detect(frame.image)
+            if not any(overlap(face, known) > HIDDEN for known in placed)
+        )
+
+    def _looked_at(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
+        return without_doubles(
+            [face for place in places for face in look_closer(self._detect, image, place)]
+        )
+
+    def _judged(
+        self,
+        frame: Frame,
+        tracks: tuple[Track, ...],
+        looked_for: Sequence[Track],
+        sightings: tuple[Face, ...],
+    ) -> tuple[Track, ...]:
+        """The tracks after the looks: who was found, who was missed, who is new."""
+        now = frame.time
+        if not looked_for and not sightings:
+            return tracks
+        signatures = [signature(frame.image, face) for face in sightings]
+        costs = np.full((len(tracks), len(sightings)), math.inf)
+        for row, track in enumerate(tracks):
+            unseen_for = 0.0 if track.placed else now - track.sighted
+            for column, (face, looks) in enumerate(zip(sightings, signatures, strict=True)):
+                unlike = unlikeness(track.looks, looks)
+                costs[row, column] = distance(track.face, face, unlike, unseen_for)
+        found = dict(associate(costs))
+        newcomers = [
+            Track(None, face, looks, 0.0, now, now, placed=True)
+            for column, (face, looks) in enumerate(zip(sightings, signatures, strict=True))
+            if column not in found.values() and weighed(0, face.score) > 0
+        ]
+        judged = [_confirmed(newcomer, newcomer.face, newcomer.looks, now) for newcomer in newcomers]
+        for row, track in enumerate(tracks):
+            if row in found:
+                face, looks = sightings[found[row]], signatures[found[row]]
+                alone = not any(near(face, one.face) for one in tracks if one is not track)
+                judged.append(_confirmed(track, face, looks if alone else track.looks, now))
+            elif any(track is one for one in looked_for):
+                judged += _missed(track, sightings, now)
+            else:
+                judged.append(track)
+        return self._numbered(judged, now)
+
+    def _numbered(self, tracks: Sequence[Track], now: float) -> tuple[Track, ...]:
+        """Who has earned a track gets a number: that of a person lost just before, or a new one."""
+        lost = [track for track in tracks if track.number is not None and not track.placed]
+        kept = [track for track in tracks if track.number is not None or track.evidence < ENOUGH]
+        for track in tracks:
+            if track.number is None and track.evidence >= ENOUGH:
+                before = _nearest(track, lost, now)
+                if before is None:
+                    kept.append(replace(track, number=self._next_number()))
+                else:
+                    kept.append(replace(track, number=before.number, looks=before.looks))
+                    lost = [one for one in lost if one is not before]
+                    kept = [one for one in kept if one is not before]
+        return tuple(kept)
+
+
+def _confirmed(track: Track, face: Face, looks: Signature, now: float) -> Track:
+    evidence = min(1.0, weighed(track.evidence, face.score))
+    remembered = track.looks + RENEWED * (looks - track.looks)
+    return Track(track.number, face, remembered, evidence, now, now, placed=True)
+
+
+def _nearest(track: Track, lost: Sequence[Track], now: float) -> Track | None:
+    def apart(one: Track) -> float:
+        unlike = unlikeness(one.looks, track.looks)
+        return distance(one.face, track.face, unlike, now - one.sighted)
+
+    nearest = min(lost, key=apart, default=None)
+    return nearest if nearest is not None and apart(nearest) <= GATE else None
+
+
+def _missed(track: Track, sightings: Iterable[Face], now: float) -> tuple[Track, ...]:
+    """A face that was looked for in vain: one that hasn't earned its track is given up."""
+    if track.number is None:
+        return ()
+    behind = any(overlap(track.face, face) > HIDDEN for face in sightings)
+    unfound = replace(track.face, score=0.0)
+    return (replace(track, face=unfound, looked=now, placed=track.placed and not behind),)

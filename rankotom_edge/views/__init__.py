@@ -1,0 +1,1 @@
+"""Where a moment is shown: a window, a terminal, lines, or nowhere."""

@@ -1,0 +1,97 @@
+"""What stands beside the faces in the terminal, on a key: help, diagram, crops, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from calib.diagrams import DIAGONAL, ReliabilityDiagram
+from calib.layout import percent
+from calib.metrics import Bin
+from rankotom_edge.controls import KEYS
+from rankotom_edge.palette import QUIET_HEX, bgr, emotion_hex
+from rankotom_edge.views.half_blocks import half_blocks
+from rankotom_edge.wording import MARKER
+
+if TYPE_CHECKING:
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.faces import Image
+    from rankotom_edge.readings import Reading
+    from rankotom_edge.wording import Reliability
+
+ASIDE_WIDTH = 38
+CROP_LINES = 12  # 24 pixels: half of what the network sees, and still a face
+# The picture has no place in the other views; the activation map has none in this one.
+TERMINAL_KEYS = {key: words for key, words in KEYS.items() if key != "c"} | {"p": "a small picture"}
+
+
+def aside(
+    frame: Image | None,
+    readings: Sequence[Reading],
+    controls: Controls,
+    reliability: Reliability,
+    lines: int,
+    colours: bool,
+) -> RenderableType | None:
+    """One at a time, the one that was asked for most plainly; None: nothing was."""
+    if controls.help:
+        return Group(Text(""), _help())
+    if controls.reliability:
+        return Group(Text(""), _diagram(reliability))
+    if (controls.crop or frame is not None) and not colours:
+        return Text("\nThis terminal has no colours to show a picture in.", style=QUIET_HEX)
+    if controls.crop and readings:
+        return Group(Text(""), _crops(readings, lines - 1))
+    if frame is not None:
+        return Group(Text(""), half_blocks(_with_boxes(frame, readings), ASIDE_WIDTH, lines - 2))
+    return None
+
+
+def _help() -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for key, words in TERMINAL_KEYS.items():
+        table.add_row(Text(key, style="bold"), words)
+    return Group(table, Text(""), Text(f"{DIAGONAL} {MARKER}", style=QUIET_HEX))
+
+
+def _diagram(reliability: Reliability) -> RenderableType:
+    figures = reliability.figures
+    if not figures.get("bins"):
+        return Text("This model does not say.", style=QUIET_HEX)
+    bins = tuple(
+        Bin(*(bin_[name] for name in ("low", "high", "count", "confidence", "accuracy")))
+        for bin_ in figures["bins"]
+        if bin_["count"]
+    )
+    words = f"ECE {percent(figures['ece'])}, {figures['n']:,} faces"
+    title = Text("how reliable the model is", style="bold")
+    return Group(title, Text(words, style=QUIET_HEX), ReliabilityDiagram(bins, compact=True))
+
+
+def _crops(readings: Sequence[Reading], lines: int) -> RenderableType:
+    parts: list[RenderableType] = [Text("as the network sees it", style="bold")]
+    for reading in readings[: max(1, lines // (CROP_LINES + 1))]:
+        if reading.crop is not None:
+            grey_or_rgb = np.broadcast_to(reading.crop, (3, *reading.crop.shape[1:]))
+            image = np.ascontiguousarray(grey_or_rgb[::-1].transpose(1, 2, 0))
+            parts += [half_blocks(image, ASIDE_WIDTH, CROP_LINES)]
+    return Group(*parts)
+
+
+def _with_boxes(frame: Image, readings: Sequence[Reading]) -> Image:
+    """Boxes that are a pixel wide once the picture is as small as it will be."""
+    if not readings:
+        return frame
+    drawn = frame.copy()
+    thickness = max(1, round(frame.shape[1] / ASIDE_WIDTH))
+    for reading in readings:
+        x, y, width, height = (round(value) for value in reading.face.box)
+        colour = bgr(emotion_hex(reading.labels, int(reading.probabilities.argmax())))
+        cv2.rectangle(drawn, (x, y), (x + width, y + height), colour, thickness)
+    return drawn

@@ -1,0 +1,108 @@
+"""Keys as they are pressed in a terminal, without waiting for Enter, and without an echo."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections import deque
+from types import TracebackType
+from typing import Any, TextIO
+
+ESCAPE = 0x1B
+# Esc is a byte of its own, and also the first of what an arrow key sends; the others follow at
+# once, over SSH in the same packet.
+ESCAPE_WAIT = 0.03
+
+
+def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
+    """The keys' names, and what may be the start of another; ``complete``: nothing follows.
+
+    Arrow keys, function keys and letters beyond ASCII have no name here.
+    """
+    names: list[str] = []
+    place = 0
+    while place < len(pressed):
+        if pressed[place] == ESCAPE:
+            end = _escape_end(pressed, place)
+            if end is None:
+                if not complete:
+                    return names, pressed[place:]
+                end = len(pressed)
+            if end == place + 1:
+                names.append("esc")
+            place = end
+            continue
+        character = chr(pressed[place]).lower()
+        if character == " ":
+            names.append("space")
+        elif character.isascii() and character.isalnum():
+            names.append(character)
+        place += 1
+    return names, b""
+
+
+def _escape_end(pressed: bytes, start: int) -> int | None:
+    """Where the escape sequence at ``start`` ends; None where that is not known yet."""
+    following = pressed[start + 1 :]
+    if not following:
+        return None
+    if following[0] == ESCAPE:
+        return start + 1
+    if following[0] not in b"[O":
+        return start + 2  # Alt and a letter
+    for offset, byte in enumerate(following[1:], start + 2):
+        if 0x40 <= byte <= 0x7E:
+            return offset + 1
+    return None
+
+
+class Keyboard:
+    """Reads keys while it is entered, and leaves the terminal as it was."""
+
+    def __init__(self, source: TextIO | None = None) -> None:
+        self._source = sys.stdin if source is None else source
+        self._before: list[Any] | None = None
+        self._names: deque[str] = deque()
+
+    def key(self) -> str | None:
+        """The oldest key that was not asked for yet; None at once where there is none."""
+        if not self._names and self._before is not None:
+            self._names.extend(self._read())
+        return self._names.popleft() if self._names else None
+
+    def _read(self) -> list[str]:
+        number = self._source.fileno()
+        names: list[str] = []
+        pending, wait = b"", 0.0
+        while select.select([number], [], [], wait)[0]:
+            more = os.read(number, 256)
+            if not more:
+                break
+            found, pending = split_keys(pending + more, complete=False)
+            names += found
+            if not pending:
+                return names
+            wait = ESCAPE_WAIT
+        return names + split_keys(pending, complete=True)[0]
+
+    def __enter__(self) -> Keyboard:
+        if self._source.isatty():
+            import termios
+            import tty
+
+            self._before = termios.tcgetattr(self._source)
+            tty.setcbreak(self._source, termios.TCSANOW)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._before is not None:
+            import termios
+
+            termios.tcsetattr(self._source, termios.TCSADRAIN, self._before)
+            self._before = None

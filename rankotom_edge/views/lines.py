@@ -1,0 +1,48 @@
+"""The terminal view where there is no terminal: a line when what is read of a face changes.
+
+For logs and pipes: a journal of a day stays short, and every line is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from rankotom_edge.controls import Controls
+from rankotom_edge.moment import Moment, Status
+from rankotom_edge.wording import STILL, Reliability, headline, source_words
+
+
+class LinesView:
+    closed = False
+
+    def __init__(self, output: TextIO, figures: Mapping[str, Any]) -> None:
+        self._output, self._reliability = output, Reliability(figures)
+        self._said: dict[int, str] = {}
+        self._source = ""
+
+    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
+        source = source_words(status)[0] + (f" ({STILL})" if status.still else "")
+        if source.partition(" in ")[0] != self._source:  # but not for each second of a countdown
+            self._source = source.partition(" in ")[0]
+            self._say(source)
+        if moment is None:
+            return
+        seen = {}
+        for reading in moment.readings:
+            words = headline(reading, self._reliability)
+            seen[reading.track] = words.title
+            if self._said.get(reading.track) != seen[reading.track]:
+                told = " ".join(part for part in (words.title, words.number) if part)
+                detail = f" ({words.detail})" if words.detail else ""
+                self._say(f"{moment.frame.time:8.1f} s  face {reading.track}: {told}{detail}")
+        for track in self._said.keys() - seen.keys():
+            self._say(f"{moment.frame.time:8.1f} s  face {track}: gone")
+        self._said = seen
+
+    def key(self) -> str | None:
+        return None
+
+    def _say(self, line: str) -> None:
+        self._output.write(f"{line}\n")
+        self._output.flush()

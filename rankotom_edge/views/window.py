@@ -1,0 +1,178 @@
+"""The live view in a window of its own, through OpenCV."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import cv2
+
+from rankotom_edge.overlay import BEFORE_THE_FIRST, Overlay
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.crop import Framing
+    from rankotom_edge.faces import Image
+    from rankotom_edge.moment import Moment, Status
+
+# A picture as it opens: large enough to read across a table, small enough for a laptop's screen.
+OPENING = (1280, 680)
+FOOT_SHARE = 0.055  # of the picture's height, for the line beneath it
+KEY_NAMES = {27: "esc", 32: "space"}
+KEY_WAIT_MS = 1
+
+
+def key_name(code: int) -> str | None:
+    """The name of a key, by OpenCV's code; None where it is no letter, digit, space or Esc.
+
+    The low byte alone would not do: it makes "q" of a left arrow (0xff51).
+    """
+    symbol = code & 0xFFFF  # without GTK's bits for Num Lock and its like
+    if symbol in KEY_NAMES:
+        return KEY_NAMES[symbol]
+    character = chr(symbol).lower()
+    return character if character.isascii() and character.isalnum() else None
+
+
+def screen_available() -> bool:
+    """Whether a window can be opened, found by connecting as the window system would.
+
+    OpenCV ends the process, without an exception, when it can't.
+    """
+    if not cv2.currentUIFramework():
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return True
+    if not os.environ.get("DISPLAY"):
+        return False
+    found = ctypes.util.find_library("xcb") or "libxcb.so.1"
+    try:
+        xcb = ctypes.CDLL(found)
+    except OSError:
+        return False
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
+    xcb.xcb_connection_has_error.argtypes = (ctypes.c_void_p,)
+    xcb.xcb_disconnect.argtypes = (ctypes.c_void_p,)
+    connection = xcb.xcb_connect(None, None)
+    connected = bool(xcb.xcb_connection_has_error(connection) == 0)
+    xcb.xcb_disconnect(connection)
+    return connected
+
+
+class WindowView:
+    """The overlay in a window, drawn for the window's size so that its letters are crisp."""
+
+    def __init__(self, title: str, figures: Mapping[str, Any], framing: Framing) -> None:
+        self._title = title
+        self._overlay = Overlay(figures, framing)
+        self._window: Window | None = None
+        self._knows_the_frame = False
+
+    @property
+    def closed(self) -> bool:
+        return self._window is not None and self._window.closed
+
+    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
+        if self._window is None:
+            self._window = Window(self._title, opening_size(moment))
+        elif moment is not None and not self._knows_the_frame:
+            self._window.resize(opening_size(moment))
+        self._knows_the_frame = moment is not None
+        if not self._window.closed:
+            self._window.show(self._overlay.draw(moment, status, controls, self._window.size))
+
+    def key(self) -> str | None:
+        return None if self._window is None else self._window.key()
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.close()
+
+    def __enter__(self) -> WindowView:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def opening_size(moment: Moment | None) -> tuple[int, int]:
+    """A window's width and height: for the picture, and the line beneath it."""
+    wide, high = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
+    zoom = min(OPENING[0] / wide, OPENING[1] / high)
+    return round(wide * zoom), round(high * zoom * (1 + FOOT_SHARE))
+
+
+class Window:
+    """One window: pictures in, key names out. For the main thread alone, as OpenCV's are."""
+
+    def __init__(self, title: str, size: tuple[int, int]) -> None:
+        self.title = title
+        self.closed = False
+        self._size = size
+        self._shown = False
+        # Pictures are drawn for the size there is, so nothing is left to keep the ratio of; with
+        # WINDOW_KEEPRATIO Qt would tell the size less the borders of the picture before.
+        cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
+        cv2.resizeWindow(title, *size)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The width and height that there are for a picture."""
+        if not self._shown or self.closed:
+            return self._size
+        _, _, width, height = cv2.getWindowImageRect(self.title)
+        return (width, height) if width > 0 and height > 0 else self._size
+
+    def resize(self, size: tuple[int, int]) -> None:
+        self._size = size
+        cv2.resizeWindow(self.title, *size)
+
+    def show(self, image: Image) -> None:
+        if not self._still_open():
+            return
+        cv2.imshow(self.title, image)
+        self._shown = True
+
+    def key(self, wait_ms: int = KEY_WAIT_MS) -> str | None:
+        """The key that was pressed since; None also for keys without a meaning here."""
+        code = cv2.waitKeyEx(wait_ms)
+        self._still_open()
+        return None if code < 0 else key_name(code)
+
+    def close(self) -> None:
+        if self._still_open():
+            cv2.destroyWindow(self.title)
+            cv2.waitKey(1)
+        self.closed = True
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _still_open(self) -> bool:
+        """Looked at before each picture: OpenCV would open a closed window again for it."""
+        if self._shown and not self.closed:
+            try:
+                self.closed = cv2.getWindowProperty(self.title, cv2.WND_PROP_VISIBLE) < 1
+            except cv2.error:  # Qt's answer when that was the last window
+                self.closed = True
+        return not self.closed

@@ -1,0 +1,103 @@
+"""What the window and the terminal say, in the same words.
+
+They name the expression that is seen, never what a person feels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankotom_edge.readings import reliability_at
+
+if TYPE_CHECKING:
+    from rankotom_edge.moment import Status
+    from rankotom_edge.readings import Reading
+
+UNSURE = "unsure"
+NO_FACE = "no face"
+STILL = "a still picture, moved: not a live person"
+MARKER = "how often that confidence was right"
+
+
+@dataclass(frozen=True)
+class Headline:
+    title: str  # the expression, the blend, or "unsure"
+    number: str  # "83 %", "52 + 31", or nothing
+    detail: str  # what the number is worth, what the blend is made of, or why it is unsure
+
+
+class Reliability:
+    """How often the model was right, by the confidence it showed: the figures of its card.
+
+    Each per mille is looked up once; the bars ask for it at every frame.
+    """
+
+    def __init__(self, figures: Mapping[str, Any]) -> None:
+        self.figures = figures
+        self._known: dict[int, float | None] = {}
+
+    def at(self, confidence: float) -> float | None:
+        """None where the card says nothing of such a confidence."""
+        if not self.figures.get("bins"):
+            return None
+        per_mille = round(1000 * confidence)
+        if per_mille not in self._known:
+            self._known[per_mille] = reliability_at(self.figures["bins"], per_mille / 1000)
+        return self._known[per_mille]
+
+
+def headline(reading: Reading, reliability: Reliability) -> Headline:
+    if reading.verdict == "unsure":
+        return Headline(UNSURE, "", reading.reason or "")
+    blend = reading.blend
+    if blend is not None:
+        first, second = round(100 * blend.first_share), round(100 * blend.second_share)
+        parts = f"{blend.first} {first} + {blend.second} {second}"
+        return Headline(blend.name, f"{first} + {second}", parts)
+    confidence = reading.confidence
+    return Headline(reading.top, percent(confidence), worth(confidence, reliability))
+
+
+def named(reading: Reading) -> tuple[str, ...]:
+    """The emotions in the headline."""
+    if reading.verdict == "unsure":
+        return ()
+    blend = reading.blend
+    return (reading.top,) if blend is None else (blend.first, blend.second)
+
+
+def worth(confidence: float, reliability: Reliability) -> str:
+    right = reliability.at(confidence)
+    return "" if right is None else f"right {round(100 * right)} times in 100"
+
+
+def percent(share: float) -> str:
+    return f"{round(100 * share)} %"
+
+
+def pace(status: Status) -> tuple[str, str]:
+    """Frames a second, and milliseconds from capture to reading; a dash until they are known."""
+    fps = "–" if status.fps is None else f"{status.fps:.0f}"
+    milliseconds = "–" if status.latency_ms is None else f"{status.latency_ms:.0f}"
+    return f"{fps} fps", f"{milliseconds} ms"
+
+
+def model_words(status: Status) -> str:
+    """The model and its precision, once where its name says it already."""
+    if status.precision in status.model:
+        return status.model
+    return f"{status.model} {status.precision}"
+
+
+def source_words(status: Status) -> tuple[str, bool]:
+    """The source and its state, and whether that state needs attention."""
+    if status.state.kind == "playing":
+        return status.source, False
+    words = status.state.words or status.state.kind
+    return f"{status.source}, {words}", status.state.kind == "lost"
+
+
+def dropped_words(status: Status) -> str:
+    return f"{status.dropped:,} dropped" if status.dropped else ""

@@ -1,0 +1,113 @@
+"""The loop with real parts: the demo, the detector and the model; a view that presses keys."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.classifier import Classifier
+from rankotom_edge.controls import Controls
+from rankotom_edge.desk import Desk
+from rankotom_edge.faces import FaceDetector
+from rankotom_edge.live import Reader, Stop, watch
+from rankotom_edge.moment import Moment, Status
+from rankotom_edge.sources import open_source
+from rankotom_edge.tally import Tally
+
+
+class Person:
+    """A view at which somebody presses keys, each after so many frames."""
+
+    def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
+        self.shown: list[tuple[Moment | None, Status, Controls]] = []
+        self._presses = dict(presses or {})
+        self._leaves_after = leaves_after
+
+    @property
+    def closed(self) -> bool:
+        return self._leaves_after is not None and len(self.shown) >= self._leaves_after
+
+    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
+        self.shown.append((moment, status, controls))
+
+    def key(self) -> str | None:
+        return self._presses.pop(len(self.shown), None)
+
+
+@pytest.fixture(scope="module")
+def detector() -> Iterator[FaceDetector]:
+    with FaceDetector() as detector:
+        yield detector
+
+
+@pytest.fixture
+def reader(detector: FaceDetector) -> Reader:
+    return Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), 0.5)
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+
+    def write(self, moment: Moment) -> None:
+        self.moments.append(moment)
+
+
+def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader) -> None:
+    kept, person = Kept(), Person()
+    with open_source("demo") as source:
+        watch(source, reader, person, Desk([kept]), Tally(time.monotonic()), Stop(frames=20))
+    assert [moment.frame.index for moment in kept.moments] == list(range(20))
+    assert [moment for moment, _, _ in person.shown] == kept.moments
+    assert kept.moments[-1].readings[0].top == "happiness"
+    status = person.shown[-1][1]
+    assert (status.model, status.precision, status.still) == ("ferplus-fp32", "fp32", True)
+
+
+def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader) -> None:
+    kept = Kept()
+    with open_source("demo") as source:
+        watch(source, reader, Person(), Desk([kept]), Tally(time.monotonic()), Stop(frames=30))
+    detected = [moment.latency.detect for moment in kept.moments]
+    assert None in detected
+    assert all(spent is None or spent > 0 for spent in detected)
+    assert all(
+        moment.latency.total >= moment.latency.classify + (moment.latency.detect or 0)
+        for moment in kept.moments
+    )
+
+
+def test_q_ends_it_and_so_does_a_closed_window(reader: Reader) -> None:
+    for person in (Person({5: "q"}), Person(leaves_after=5)):
+        with open_source("demo") as source:
+            watch(source, reader, person, Desk(), Tally(time.monotonic()), Stop())
+        assert len(person.shown) == 5
+
+
+def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> None:
+    person = Person({4: "space", 8: "space", 12: "q"})
+    with open_source("demo") as source:
+        watch(source, reader, person, Desk(), Tally(time.monotonic()), Stop())
+    indexes = [moment.frame.index for moment, _, _ in person.shown if moment is not None]
+    assert indexes == [0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6, 7]
+    assert [controls.paused for _, _, controls in person.shown] == [False] * 4 + [True] * 4 + [
+        False
+    ] * 4
+
+
+def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:
+    kept = Kept()
+    with open_source("demo") as source:
+        watch(source, reader, Person(), Desk([kept]), Tally(time.monotonic()), Stop(seconds=0.5))
+    assert kept.moments[-1].frame.time == pytest.approx(0.5, abs=0.04)
+
+
+def test_no_thread_outlives_the_source(reader: Reader) -> None:
+    before = set(threading.enumerate())
+    with open_source("demo") as source:
+        watch(source, reader, Person({3: "q"}), Desk(), Tally(time.monotonic()), Stop())
+    assert set(threading.enumerate()) == before

@@ -1,0 +1,227 @@
+"""Bars that hold still, follow a change, and mean what they say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from calib.metrics import adaptive_ece, ece, nll
+from calib.predictions import Predictions, read_predictions
+from calib.resampling import paired_bootstrap
+from rankotom_edge.artifact import embedded_models, read_artifact
+from rankotom_edge.classifier import Classifier
+from rankotom_edge.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute
+from train.align import framed
+from train.datasets import data_folder, half, load_dataset
+
+CACHE = data_folder(None)
+HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "mirrored.npz"
+needs_framed_ferplus = pytest.mark.skipif(
+    not list((CACHE / "framed").glob("ferplus-valid-report-*-48x48x1-*.npy"))
+    or not (CACHE / "FERPlus" / "fer2013new.csv").exists(),
+    reason=f"FERPlus, framed by a first run, is not in {CACHE}",
+)
+
+FPS = 30
+HAPPY = np.array([0.05, 0.9, 0.03, 0.02])
+SAD = np.array([0.1, 0.03, 0.02, 0.85])
+
+Array = NDArray[np.float64]
+
+
+def smoothed(sequence: Array, fps: float = FPS) -> Array:
+    smoother = Smoother()
+    return np.array([smoother.update(1, row, index / fps) for index, row in enumerate(sequence)])
+
+
+def softmax(logits: Array) -> Array:
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def distance(first: Array, second: Array) -> float:
+    return float(np.abs(first - second).sum() / 2)
+
+
+def flicker(sequences: Array) -> float:
+    times = np.arange(sequences.shape[1]) / FPS
+    return float(np.mean([label_changes_per_minute(sequence, times) for sequence in sequences]))
+
+
+def test_a_steady_face_is_shown_exactly_as_it_is_read() -> None:
+    np.testing.assert_allclose(smoothed(np.tile(HAPPY, (60, 1))), np.tile(HAPPY, (60, 1)))
+
+
+def test_at_first_every_frame_counts_alike() -> None:
+    second = np.array([0.2, 0.7, 0.05, 0.05])
+    even = softmax((np.log(HAPPY) + np.log(second)) / 2)
+    np.testing.assert_allclose(smoothed(np.stack([HAPPY, second]))[-1], even, atol=0.01)
+
+
+def test_fifteen_and_sixty_frames_a_second_give_the_same_curve() -> None:
+    """A smile that comes and goes; at equal times both rates show the same."""
+
+    def smile(seconds: Array) -> Array:
+        strength = 4 * np.sin(np.pi * seconds / 2) ** 2
+        return softmax(np.stack([np.full_like(seconds, 2.0), strength], axis=-1))
+
+    slow = smoothed(smile(np.arange(0, 4, 1 / 15)), fps=15)
+    fast = smoothed(smile(np.arange(0, 4, 1 / 60)), fps=60)
+    assert np.ptp(slow[:, 1]) > 0.4
+    assert np.abs(slow - fast[::4]).max() < 0.05
+
+
+def test_the_average_forgets_by_time_and_not_by_frames() -> None:
+    """After a change too small for a fresh start, half a second goes as far at any rate."""
+    calm, tense = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    ends = [
+        smoothed(np.array([calm] * round(2 * fps) + [tense] * round(0.5 * fps)), fps)[-1, 1]
+        for fps in (10, 30, 120)
+    ]
+    assert np.ptp(ends) < 0.03
+
+
+@pytest.mark.parametrize("fps", [10, 30, 60])
+def test_a_single_bad_frame_changes_little(fps: float) -> None:
+    sequence = np.array([HAPPY] * 2 * fps + [SAD] + [HAPPY] * fps)
+    shown = smoothed(sequence, fps)
+    assert (shown.argmax(axis=1) == HAPPY.argmax()).all()
+    assert max(distance(row, HAPPY) for row in shown) < 0.3
+
+
+@pytest.mark.parametrize("fps", [15, 30, 60])
+def test_a_change_that_lasts_is_followed_within_a_tenth_of_a_second(fps: float) -> None:
+    shown = smoothed(np.array([HAPPY] * 2 * fps + [SAD] * fps), fps)
+    frames = next(index for index, row in enumerate(shown[2 * fps :]) if distance(row, SAD) < 0.05)
+    assert frames / fps < 0.1
+
+
+def test_frames_that_contradict_each_other_make_it_less_sure() -> None:
+    shown = smoothed(np.array([HAPPY, SAD] * 30))
+    assert shown[20:].max() < 0.65
+
+
+def test_a_probability_of_zero_is_not_held_against_a_class_for_ever() -> None:
+    zero = np.array([0.0, 1.0, 0.0, 0.0])
+    shown = smoothed(np.array([zero] * 30 + [SAD] * 10))
+    assert distance(shown[-1], SAD) < 0.05
+
+
+def test_faces_do_not_mix() -> None:
+    smoother = Smoother()
+    smoother.update(1, HAPPY, 0.0)
+    np.testing.assert_allclose(smoother.update(2, SAD, 0.01), SAD)
+    np.testing.assert_allclose(smoother.update(1, HAPPY, 0.02), HAPPY)
+
+
+@pytest.mark.parametrize("pause", [LONGEST_GAP + 0.1, -5.0])
+def test_after_a_long_gap_or_a_jump_back_it_starts_afresh(pause: float) -> None:
+    smoother = Smoother()
+    for index in range(30):
+        smoother.update(1, HAPPY, 10 + index / FPS)
+    np.testing.assert_allclose(smoother.update(1, SAD, 11 + pause), SAD)
+
+
+def test_a_frame_that_comes_twice_counts_once() -> None:
+    smoother = Smoother()
+    first = smoother.update(1, HAPPY, 0.0)
+    np.testing.assert_array_equal(smoother.update(1, SAD, 0.0), first)
+
+
+def test_faces_that_left_are_forgotten() -> None:
+    smoother = Smoother()
+    for track in range(5_000):
+        smoother.update(track, HAPPY, track / FPS)
+        smoother.keep(track / FPS)
+    assert len(smoother) <= FPS * LONGEST_GAP + 1
+
+
+def test_an_update_is_cheap() -> None:
+    smoother, random = Smoother(), np.random.default_rng(0)
+    rows = random.dirichlet(np.ones(8), 500)
+    started = time.thread_time()
+    for index, row in enumerate(rows):
+        smoother.update(1, row, index / FPS)
+    assert (time.thread_time() - started) / len(rows) < 0.0005
+
+
+def test_flicker_is_label_changes_per_minute() -> None:
+    rows = np.array([HAPPY, SAD, SAD, HAPPY, HAPPY])
+    assert label_changes_per_minute(rows, [0.0, 0.5, 1.0, 1.5, 2.0]) == pytest.approx(60)
+    assert label_changes_per_minute(rows[:1], [0.0]) == 0
+
+
+def test_noise_in_the_readings_of_held_out_faces_is_taken_out_and_calibration_kept() -> None:
+    """Real probabilities and labels; each frame's logits are moved as much as a jittered crop's.
+
+    One frame of each face is judged: to count all would let the raw ones, which scatter over more
+    bins, look better for being noisier.
+    """
+    held_out = read_predictions(HELD_OUT)
+    random = np.random.default_rng(0)
+    noise = random.normal(0, 0.5, (len(held_out), 15, len(held_out.classes)))
+    raw = softmax(np.log(np.maximum(held_out.probabilities, 1e-9))[:, np.newaxis] + noise)
+    calm = np.array([smoothed(sequence) for sequence in raw])
+    for error in (ece, adaptive_ece):
+        assert _error(error, calm[:, -1], held_out) <= _error(error, raw[:, -1], held_out)
+    assert nll(calm[:, -1], held_out.labels) < nll(raw[:, -1], held_out.labels)
+    assert flicker(calm) < 0.3 * flicker(raw)
+
+
+@needs_framed_ferplus
+def test_smoothed_readings_of_jittered_faces_are_as_calibrated_as_raw_ones_and_flicker_less() -> (
+    None
+):
+    """Held-out faces filmed by a shaking, noisy camera and read by the embedded model.
+
+    300 faces only notice a large loss of calibration; the module's docstring has a finer measure.
+    """
+    models = embedded_models()
+    artifact = read_artifact(models.get("ferplus-int8", models["ferplus-fp32"]))
+    faces = half(load_dataset("ferplus", CACHE, "valid"), "report")
+    pixels = framed(faces, 48, 1, None, CACHE / "framed")
+    random = np.random.default_rng(0)
+    chosen = random.permutation(len(faces))[:300]
+    classifier = Classifier(artifact)
+    raw = np.array(
+        [
+            classifier.classify(shaken(pixels[index], 8, random)).probabilities.astype(np.float64)
+            for index in chosen
+        ]
+    )
+    calm = np.array([smoothed(sequence) for sequence in raw])
+    assert faces.labels is not None
+    before, after = (
+        Predictions(sequences[:, -1], faces.labels[chosen]) for sequences in (raw, calm)
+    )
+    change = paired_bootstrap(before, after, resamples=500)
+    assert change["ece"].low <= 0
+    assert change["aece"].low <= 0
+    assert nll(after.probabilities, after.labels) < nll(before.probabilities, before.labels)
+    assert flicker(calm) < 0.4 * flicker(raw)
+
+
+def shaken(face: NDArray[np.uint8], frames: int, random: np.random.Generator) -> NDArray[np.uint8]:
+    """The face (1, size, size) in each frame a little shifted, turned, scaled, lit and noisy."""
+    size = face.shape[-1]
+    shown = []
+    for _ in range(frames):
+        right, down, scale, degrees, gain, light = random.normal(0, [1.2, 1.2, 0.03, 3, 0.08, 8])
+        moved = cv2.getRotationMatrix2D(((size - 1) / 2, (size - 1) / 2), degrees, 1 + scale)
+        moved[:, 2] += right, down
+        picture = cv2.warpAffine(face[0], moved, (size, size), borderMode=cv2.BORDER_REPLICATE)
+        grain = random.normal(0, 5, picture.shape)
+        shown.append(np.clip(picture * (1 + gain) + light + grain, 0, 255).astype(np.uint8))
+    return np.array(shown)[:, np.newaxis]
+
+
+def _error(
+    measure: Callable[[Array, NDArray[np.bool_]], float], rows: Array, faces: Predictions
+) -> float:
+    return measure(rows.max(axis=1), rows.argmax(axis=1) == faces.labels)

@@ -1,0 +1,85 @@
+"""A face to show, and a screen to show it on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.emotions import EMOTIONS
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.faces import Face
+from rankotom_edge.frame import Frame
+from rankotom_edge.moment import Latency, Moment, Status
+from rankotom_edge.quality import Quality
+from rankotom_edge.readings import Reading, find_blend
+from rankotom_edge.sources import State
+from rankotom_edge.wording import Reliability
+
+GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
+FACE = Face((200, 120, 120, 120), (235, 160), (285, 160), (260, 185), (260, 215), 0.9)
+
+
+class Showing:
+    """Makes what a view is shown."""
+
+    status = Status("camera 0", State("playing", ""), 29.7, 12.3, 0, "ferplus-fp32", "fp32")
+
+    def reading(self, track: int = 1, reason: str | None = None, **named: float) -> Reading:
+        rest = (1 - sum(named.values())) / (len(EMOTIONS) - len(named))
+        probabilities = np.array([named.get(name, rest) for name in EMOTIONS])
+        x, y, width, height = FACE.box
+        return Reading(
+            track=track,
+            face=replace(FACE, box=(x, y, width + track, height + track)),
+            quality=GOOD,
+            labels=EMOTIONS,
+            probabilities=probabilities,
+            raw=probabilities,
+            blend=find_blend(probabilities, EMOTIONS),
+            verdict="sure" if reason is None else "unsure",
+            reason=reason,
+            crop=np.arange(48 * 48, dtype=np.uint16).astype(np.uint8).reshape(1, 48, 48),
+        )
+
+    def moment(self, *readings: Reading) -> Moment:
+        image = np.full((480, 640, 3), (180, 120, 60), np.uint8)
+        return Moment(Frame(image, 0, 0.0, 0.0), readings, Latency(2.0, 1.0, 12.0))
+
+
+@pytest.fixture
+def showing() -> Showing:
+    return Showing()
+
+
+@pytest.fixture(scope="session")
+def reliability() -> Reliability:
+    return Reliability(load_artifact("ferplus-fp32").card.figures)
+
+
+@pytest.fixture(scope="session")
+def screen() -> Iterator[str]:
+    """The name of a display of our own."""
+    if shutil.which("Xvfb") is None or shutil.which("xdotool") is None:
+        pytest.skip("Xvfb and xdotool are not both installed")
+    reading_end, writing_end = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing_end), "-screen", "0", "1400x900x24", "-nolisten", "tcp"],
+        pass_fds=[writing_end],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing_end)
+    with os.fdopen(reading_end) as answer:
+        number = answer.readline().strip()
+    try:
+        if not number:
+            pytest.skip("Xvfb does not start here")
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()

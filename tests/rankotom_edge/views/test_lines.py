@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.controls import Controls
+from rankotom_edge.sources import State
+from rankotom_edge.views.lines import LinesView
+
+
+def test_a_line_is_written_when_what_is_read_of_a_face_changes(showing: Any) -> None:
+    output = StringIO()
+    view = LinesView(output, load_artifact("ferplus-fp32").card.figures)
+    for readings in (
+        (),
+        (showing.reading(happiness=0.9),),
+        (showing.reading(happiness=0.93),),
+        (showing.reading(happiness=0.52, surprise=0.31),),
+        (showing.reading(happiness=0.4, reason="too dark"),),
+        (),
+    ):
+        view.show(showing.moment(*readings), showing.status, Controls())
+    lines = output.getvalue().splitlines()
+    assert lines[0] == "camera 0"
+    assert [line.partition("face 1: ")[2].partition(" (right")[0] for line in lines[1:]] == [
+        "happiness 90 %",
+        "happily surprised 52 + 31 (happiness 52 + surprise 31)",
+        "unsure (too dark)",
+        "gone",
+    ]
+
+
+def test_a_lost_source_is_said_once_and_not_for_every_second_of_its_countdown(showing: Any) -> None:
+    output = StringIO()
+    view = LinesView(output, load_artifact("ferplus-fp32").card.figures)
+    for seconds in (3, 2, 1):
+        words = f"lost: opening it again in {seconds} s (third try)"
+        status = replace(showing.status, state=State("lost", words))
+        view.show(None, status, Controls())
+    assert output.getvalue() == "camera 0, lost: opening it again in 3 s (third try)\n"
