@@ -1,9 +1,10 @@
 # Every target makes what it needs in .venv; a stamp file there makes the second run quick.
 #
-#   make demo       a first look: core install only, no camera, no torch
+#   make demo       a first look: core install only, a portrait for a camera, no torch
 #   make test       ruff, mypy --strict and pytest
 #   make lint       ruff and mypy --strict alone
-#   make bench      how long the commands and the statistics take here
+#   make bench      what the live loop costs here, and how long the commands take
+#   make soak       memory, threads and file handles over 20,000 frames
 #   make pictures   draw the README's pictures again
 #   make examples   ask the embedded model about FERPlus again, for demo and pictures
 #   make ablation   what each part of the paper buys; needs the data sets, and hours
@@ -22,14 +23,15 @@ REPORT    := --dataset ferplus --split valid --half report
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(CORE)
-	$(BIN)/rankotom-edge models
 	$(BIN)/rankotom-edge evaluate $(REFERENCE)
+	$(BIN)/rankotom-edge models
+	$(BIN)/rankotom-edge camera --source demo --seconds 20
 
 test: lint programs
 	$(BIN)/python -m pytest
@@ -40,6 +42,7 @@ lint: $(DEV)
 	$(BIN)/mypy --strict
 
 bench: $(CORE)
+	@$(BIN)/python -m rankotom_edge.bench
 	@echo "rankotom-edge --help (the budget is 400 msec):"
 	@$(BIN)/python -m timeit -n 1 -r 5 -s "import subprocess" \
 	  "subprocess.run(['$(BIN)/rankotom-edge', '--help'], stdout=subprocess.DEVNULL, check=True)"
@@ -48,6 +51,9 @@ bench: $(CORE)
 	  -s "from pathlib import Path; from calib.predictions import read_predictions" \
 	  -s "from calib.resampling import bootstrap" \
 	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
+
+soak: $(CORE)
+	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
 examples: $(DEV)
 	$(BIN)/rankotom-edge evaluate --model ferplus-fp32 $(REPORT) --save-predictions $(REFERENCE)

@@ -1,13 +1,17 @@
-"""Draw the README's pictures: the reports as SVG, from two predictions files on the same faces.
+"""Draw the README's pictures: the live views of the demo, and the reports as SVG, from two
+predictions files on the same faces.
 
 python docs/pictures.py REFERENCE CANDIDATE FOLDER
 """
 
 import re
 import sys
+import time
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+import cv2
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
@@ -17,8 +21,20 @@ from calib.evaluation import evaluate
 from calib.files import replacing
 from calib.predictions import read_predictions
 from calib.report import drift_report, evaluation_report
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.classifier import Classifier
+from rankotom_edge.controls import Controls
+from rankotom_edge.desk import Desk
+from rankotom_edge.faces import FaceDetector
+from rankotom_edge.live import Reader, Stop, status, watch
+from rankotom_edge.moment import Moment
+from rankotom_edge.overlay import Overlay
+from rankotom_edge.sources import open_source
+from rankotom_edge.tally import Tally
+from rankotom_edge.views.nothing import NoView
 
 COLUMNS = 92
+WINDOW = (1280, 600)
 # rich links a font on the net; the viewer's own monospace font does as well.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(
@@ -49,6 +65,34 @@ def draw(report: RenderableType, title: str, path: Path) -> None:
     print(path)
 
 
+def live_views(folder: Path) -> None:
+    """What ``rankotom-edge camera --source demo`` shows, with the keys c, v and m pressed."""
+    artifact = load_artifact("ferplus-fp32")
+    figures, framing = artifact.card.figures, artifact.card.crop.framing
+    last: list[Moment] = []
+    with open_source("demo", paced=True) as source, FaceDetector() as detector:
+        reader = Reader(detector.detect, Classifier(artifact), 0.5)
+        desk, tally = Desk([Keeping(last)]), Tally(time.monotonic())
+        watch(source, reader, NoView(), desk, tally, Stop(frames=60))
+        shown = status(source, reader, tally, desk, time.monotonic())
+    controls = Controls(crop=True, reliability=True, evidence=True)
+    picture = Overlay(figures, framing).draw(last[-1], shown, controls, WINDOW)
+    path = folder / "window.jpg"
+    with replacing(path) as temporary:
+        cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])
+    print(path)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A sink that keeps the last moment."""
+
+    last: list[Moment]
+
+    def write(self, moment: Moment) -> None:
+        self.last[:] = [moment]
+
+
 def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     reference, candidate = read_predictions(reference_file), read_predictions(candidate_file)
     evaluation = evaluate(reference, model={"file": reference_file.name})
@@ -64,6 +108,7 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     limits = Limits()
     verdict = judge(drift, limits)
     folder.mkdir(parents=True, exist_ok=True)
+    live_views(folder)
     draw(
         evaluation_report(evaluation, heatmap),
         f"rankotom-edge evaluate {reference_file.name}",

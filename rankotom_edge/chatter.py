@@ -12,6 +12,8 @@ CHATTER = (
     b"Created TensorFlow Lite XNNPACK delegate",
     b"All log messages before absl::InitializeLog() is called",
     b"Feedback manager requires a model with a single signature",
+    b"gl_context_egl.cc:",  # and these two where there is a screen
+    b"gl_context.cc:",
 )
 
 

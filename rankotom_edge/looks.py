@@ -2,14 +2,15 @@
 
 MediaPipe's detector sees the whole picture in 128x128 pixels, so a face 80 pixels wide in 640x480
 is 16 to it, and its points scatter by 7 % of the face's width. A second look, upright and at the
-size that the network was made for, costs the same and tells two things:
+size that the network was made for, costs the same and tells more:
 
 - The points, to 1 % of the width (the demo portrait moved about, 40 places). The crop follows them.
-- Whether it is a face. What looks like one from afar must do so from nearby: measured in the clips,
-  250 faces of LFW and the demo portrait, faces score 0.82 to 0.97 in a closer look. A printed skull
-  and the hands before it (35 detections at 0.50 to 0.74) score under 0.75, most are not found again.
+- Whether it is a face. What looks like one from afar must do so from nearby: faces (of the clips,
+  LFW and the demo portrait) score 0.82 to 0.97 in a closer look. A printed skull and the hands
+  before it (35 detections at 0.50 to 0.74) score 0.73 at most, and half of them are not found again
+  or are no face by their points.
 - Points and box come from the same network, and in faces they agree: the box is 1.9 to 2.6 times as
-  wide as the mouth is far from the eyes, also in half profile; on the skull 2.1 to 11.
+  wide as the mouth is far from the eyes, also in half profile; on the skull 2.1 to 11 times.
 
 A photograph or a good drawing of a face passes, as it should. A dark or blurred face scores 0.6 to
 0.75 here: it earns its track more slowly (``tracking.earned``).
@@ -28,7 +29,7 @@ from rankotom_edge.faces import Face, Image
 
 Detect = Callable[[Image], tuple[Face, ...]]
 
-CLOSE_SIZE = 192  # pixels; the full-range network's input, and half as much again as the short one's
+CLOSE_SIZE = 192  # pixels, as the full-range network takes them; the short-range one takes 128
 # The close-up's side in widths of the face. Of 2, 2.5, 3, 4 and 5, the one where faces and the
 # skull are furthest apart.
 CLOSE_WIDTHS = 4.0
@@ -68,7 +69,7 @@ def look_closer(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
     """The plausible faces in and around the place where one is thought to be."""
     to_close = close_up(face, image.shape)
     drawn = cv2.warpAffine(image, to_close, (CLOSE_SIZE, CLOSE_SIZE), flags=cv2.INTER_LINEAR)
-    back = cv2.invertAffineTransform(to_close)
+    back = np.asarray(cv2.invertAffineTransform(to_close), dtype=np.float64)
     found = detect(np.asarray(drawn, dtype=np.uint8))
     return tuple(seen.carried(back) for seen in found if is_plausible(seen))
 
@@ -79,9 +80,7 @@ def close_up(face: Face, shape: tuple[int, ...]) -> FloatArray:
     Never smaller than the whole picture would be drawn: a large face needs no distance.
     """
     scale = max(CLOSE_SIZE / (CLOSE_WIDTHS * face.box[2]), CLOSE_SIZE / max(shape[:2]))
-    roll = math.atan2(
-        face.right_eye[1] - face.left_eye[1], face.right_eye[0] - face.left_eye[0]
-    )
+    roll = math.atan2(face.right_eye[1] - face.left_eye[1], face.right_eye[0] - face.left_eye[0])
     cosine, sine = scale * math.cos(roll), scale * math.sin(roll)
     linear = np.array([[cosine, sine], [-sine, cosine]])
     return np.column_stack([linear, CLOSE_SIZE / 2 - linear @ face.centre])

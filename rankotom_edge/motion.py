@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,7 +21,6 @@ PATCH_WIDTHS = 2.2  # the patch, in widths of the face: room for a step of half 
 SPREAD = np.linspace(-0.36, 0.36, 5, dtype=np.float32)
 GRID = np.stack(np.meshgrid(SPREAD, SPREAD), axis=-1).reshape(-1, 2)
 WINDOW = 9
-FLOW = {"winSize": (WINDOW, WINDOW), "maxLevel": 2, "criteria": (3, 10, 0.03)}
 
 # In shares of the face's width.
 LARGEST_RETURN = 0.02  # a point followed there and back again ends this near to where it began
@@ -45,17 +45,24 @@ def follow(before: Image, after: Image, face: Face) -> Face | None:
     stride, corner = rows.step, np.array([columns.start, rows.start], dtype=np.float64)
     start = GRID * np.float32(face.box[2] / stride)
     start += ((face.centre - corner) / stride).astype(np.float32)
-    there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, start, None, **FLOW)
-    back, found_back, _ = cv2.calcOpticalFlowPyrLK(new, old, there, None, **FLOW)
+    there, found = _flow(old, new, start)
+    back, found_back = _flow(new, old, there)
     unit = face.box[2] / stride
-    kept = np.abs(back - start).max(axis=1) < LARGEST_RETURN * unit
-    kept &= (found & found_back)[:, 0] == 1
+    kept = found & found_back & (np.abs(back - start).max(axis=1) < LARGEST_RETURN * unit)
     motion = rigid_motion(start[kept], there[kept], LARGEST_RESIDUAL * unit)
     if motion is None:
         return None
     motion[:, 2] = motion[:, 2] * stride + corner - motion[:, :2] @ corner
     moved = face.carried(motion)
     return moved if _in_picture(moved, after) else None
+
+
+def _flow(old: Image, new: Image, start: Points) -> tuple[Points, NDArray[np.bool_]]:
+    flow: Any = cv2.calcOpticalFlowPyrLK  # its stub asks for an array of results, and takes None
+    there, found, _ = flow(
+        old, new, start, None, winSize=(WINDOW, WINDOW), maxLevel=2, criteria=(3, 10, 0.03)
+    )
+    return there, found[:, 0] == 1
 
 
 def rigid_motion(source: Points, target: Points, tolerance: float) -> FloatArray | None:
@@ -66,11 +73,12 @@ def rigid_motion(source: Points, target: Points, tolerance: float) -> FloatArray
     """
     if len(source) < LEAST_POINTS:
         return None
-    motion, agreed = cv2.estimateAffinePartial2D(
+    found, agreed = cv2.estimateAffinePartial2D(
         source, target, ransacReprojThreshold=tolerance, maxIters=200
     )
-    if motion is None or np.count_nonzero(agreed) < LEAST_POINTS:
+    if found is None or np.count_nonzero(agreed) < LEAST_POINTS:
         return None
+    motion = np.asarray(found, dtype=np.float64)
     growth = float(np.hypot(motion[0, 0], motion[1, 0]))
     return motion if 1 / LARGEST_GROWTH < growth < LARGEST_GROWTH else None
 
@@ -82,9 +90,7 @@ def glance(image: Image) -> Image:
     return np.asarray(cv2.resize(green, GLANCE, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def moved_outside(
-    before: Image, now: Image, faces: Sequence[Face], shape: tuple[int, ...]
-) -> bool:
+def moved_outside(before: Image, now: Image, faces: Sequence[Face], shape: tuple[int, ...]) -> bool:
     """Whether enough changed between two glances, away from the known faces, for a newcomer."""
     changed = cv2.absdiff(before, now) > NOTICEABLE
     columns, rows = GLANCE
@@ -94,7 +100,7 @@ def moved_outside(
         left, right = max(0, int((x - width / 4) * across)), int((x + 1.25 * width) * across) + 1
         top, bottom = max(0, int((y - height / 2) * down)), int((y + 1.25 * height) * down) + 1
         changed[top : max(bottom, 0), left : max(right, 0)] = False
-    return np.count_nonzero(changed) > NEWCOMER * changed.size
+    return bool(np.count_nonzero(changed) > NEWCOMER * changed.size)
 
 
 def is_cut(before: Image, now: Image) -> bool:
@@ -125,4 +131,4 @@ def _in_picture(face: Face, image: Image) -> bool:
     """Whether most of the face is still there to be seen."""
     height, width = image.shape[:2]
     x, y = face.centre
-    return 0 <= x < width and 0 <= y < height
+    return bool(0 <= x < width and 0 <= y < height)

@@ -102,10 +102,8 @@ def _arranged(
     previous: Layout,
 ) -> tuple[Sheet, Layout]:
     """With a column beside the picture where a key asks for one, or the picture has no room."""
-    size = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
-    lines = 2 if status.still else 1
-    closed = divide(size, room, column=False, foot_lines=lines)
-    opened = divide(size, room, column=True, foot_lines=lines)
+    closed = _sheet(moment, status, room, column=False)
+    opened = _sheet(moment, status, room, column=True)
     in_closed = _scene(closed, readings, None)
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
     is_open = previous.column or controls.reliability or controls.crop
@@ -127,6 +125,18 @@ def _arranged(
         if layout is not None:
             return sheet, layout
     return opened, arrange_most(in_opened, previous)
+
+
+def natural_sheet(moment: Moment | None, status: Status) -> Sheet:
+    """Of the frame's own size, or of a camera's where there is no frame yet."""
+    return _sheet(moment, status, None, column=False)
+
+
+def _sheet(
+    moment: Moment | None, status: Status, room: tuple[int, int] | None, column: bool
+) -> Sheet:
+    size = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
+    return divide(size, room, column=column, foot_lines=2 if status.still else 1)
 
 
 def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
@@ -151,17 +161,19 @@ def _inset_heights(
 ) -> list[tuple[str, float]]:
     gap = sheet.measures.px(8)
     heights: list[tuple[str, float]] = []
-    if controls.crop:
-        heights.append(("crops", crops_height(readings, sheet.measures) + gap))
     if controls.reliability:
         heights.append(("reliability", reliability_height(sheet.measures) + gap))
+    if controls.crop:  # last: of many faces only some fit
+        heights.append(("crops", crops_height(readings, sheet.measures) + gap))
     return heights
 
 
 def _ground(moment: Moment | None, status: Status, sheet: Sheet) -> Image:
     """The frame as large as it is shown, and nothing around it."""
     x, y, width, height = sheet.picture.pixels
-    frame = np.zeros((height, width, 3), np.uint8) if moment is None else moment.frame.image
+    if moment is None:
+        return np.full((sheet.height, sheet.width, 3), GROUND, np.uint8)
+    frame = moment.frame.image
     if frame.shape[:2] != (height, width):
         kind = cv2.INTER_AREA if sheet.zoom < 1 else cv2.INTER_LINEAR
         frame = np.asarray(cv2.resize(frame, (width, height), interpolation=kind), np.uint8)
@@ -217,7 +229,7 @@ def _insets(
     gap = sheet.measures.px(8)
     top = sheet.column.y
     for name, height in _inset_heights(sheet, readings, controls):
-        rect = Rect(sheet.column.x, top, sheet.column.width, height - gap)
+        rect = Rect(sheet.column.x, top, sheet.column.width, height - gap).within(sheet.column)
         top += height
         if name == "reliability":
             draw_reliability(image, rect, reliability.figures, sheet.measures)

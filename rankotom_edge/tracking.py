@@ -29,7 +29,7 @@ from rankotom_edge.motion import follow, glance, is_cut, moved_outside
 
 # Seconds.
 SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight
-SEARCH_SOON = 0.1  # while something moves elsewhere or a face is lost: half of what a person notices
+SEARCH_SOON = 0.1  # while something moves elsewhere, or a face is lost
 SEARCH_IDLE = 0.06  # while there is no face at all: every other frame of a camera
 LOOK_EVERY = 0.15  # a closer look at each face; in between its motion alone drifts by 0.5 % of it
 LINGER = 0.6  # a face that is followed but not found again: a hand passes, a head turns
@@ -62,7 +62,7 @@ class Track:
 
     number: int | None
     face: Face  # where it was last; score 0 while it is followed but was not found again
-    looks: Signature
+    likeness: Signature
     evidence: float
     sighted: float  # the time when it was last found
     looked: float  # the time when it was last looked for
@@ -118,11 +118,11 @@ class Tracker:
             (track for track in tracks if needs_look(track, frame.time, tracks)),
             key=lambda track: track.looked,
         )
-        places = [*targets, *(track.face for track in due)]
-        if len(places) > MOST_LOOKS:
+        if len(targets) > MOST_LOOKS:  # the others in the next frame
             self._searched = -math.inf
-        sightings = self._looked_at(frame.image, places[:MOST_LOOKS])
         looked_for = due[: max(0, MOST_LOOKS - len(targets))]
+        places = [*targets[:MOST_LOOKS], *(track.face for track in looked_for)]
+        sightings = self._looked_at(frame.image, places)
         self._tracks = self._judged(frame, tracks, looked_for, sightings)
         self._last, self._glance = frame, seen_now
         return tuple(
@@ -199,21 +199,21 @@ class Tracker:
         costs = np.full((len(tracks), len(sightings)), math.inf)
         for row, track in enumerate(tracks):
             unseen_for = 0.0 if track.placed else now - track.sighted
-            for column, (face, looks) in enumerate(zip(sightings, signatures, strict=True)):
-                unlike = unlikeness(track.looks, looks)
+            for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True)):
+                unlike = unlikeness(track.likeness, seen)
                 costs[row, column] = distance(track.face, face, unlike, unseen_for)
         found = dict(associate(costs))
         newcomers = [
-            Track(None, face, looks, 0.0, now, now, placed=True)
-            for column, (face, looks) in enumerate(zip(sightings, signatures, strict=True))
+            Track(None, face, seen, 0.0, now, now, placed=True)
+            for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True))
             if column not in found.values() and weighed(0, face.score) > 0
         ]
-        judged = [_confirmed(newcomer, newcomer.face, newcomer.looks, now) for newcomer in newcomers]
+        judged = [_confirmed(one, one.face, one.likeness, now) for one in newcomers]
         for row, track in enumerate(tracks):
             if row in found:
-                face, looks = sightings[found[row]], signatures[found[row]]
+                face, seen = sightings[found[row]], signatures[found[row]]
                 alone = not any(near(face, one.face) for one in tracks if one is not track)
-                judged.append(_confirmed(track, face, looks if alone else track.looks, now))
+                judged.append(_confirmed(track, face, seen if alone else track.likeness, now))
             elif any(track is one for one in looked_for):
                 judged += _missed(track, sightings, now)
             else:
@@ -230,21 +230,21 @@ class Tracker:
                 if before is None:
                     kept.append(replace(track, number=self._next_number()))
                 else:
-                    kept.append(replace(track, number=before.number, looks=before.looks))
+                    kept.append(replace(track, number=before.number, likeness=before.likeness))
                     lost = [one for one in lost if one is not before]
                     kept = [one for one in kept if one is not before]
         return tuple(kept)
 
 
-def _confirmed(track: Track, face: Face, looks: Signature, now: float) -> Track:
+def _confirmed(track: Track, face: Face, seen: Signature, now: float) -> Track:
     evidence = min(1.0, weighed(track.evidence, face.score))
-    remembered = track.looks + RENEWED * (looks - track.looks)
+    remembered = track.likeness + RENEWED * (seen - track.likeness)
     return Track(track.number, face, remembered, evidence, now, now, placed=True)
 
 
 def _nearest(track: Track, lost: Sequence[Track], now: float) -> Track | None:
     def apart(one: Track) -> float:
-        unlike = unlikeness(one.looks, track.looks)
+        unlike = unlikeness(one.likeness, track.likeness)
         return distance(one.face, track.face, unlike, now - one.sighted)
 
     nearest = min(lost, key=apart, default=None)

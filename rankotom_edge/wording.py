@@ -74,7 +74,8 @@ def worth(confidence: float, reliability: Reliability) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{round(100 * share)} %"
+    """Never 100 %: no confidence here is worth that."""
+    return ">99 %" if share > 0.995 else f"{round(100 * share)} %"
 
 
 def pace(status: Status) -> tuple[str, str]:

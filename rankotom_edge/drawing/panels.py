@@ -198,7 +198,7 @@ def _bar(
     write(image, reading.labels[index], (left, row.y), measures.text, colour, bold=False)
     write(image, percent(share), (right, row.y), measures.text, colour, right=True)
 
-    start, end = left + measures.px(70), right - measures.px(41)
+    start, end = left + measures.px(70), right - measures.px(46)
     height = measures.px(8)
     middle = row.y + line_height(measures.text) * 0.57
     track = Rect(start, round(middle - height / 2), end - start, height)

@@ -8,8 +8,11 @@ from rankotom_edge.drawing.panels import Measures
 from rankotom_edge.faces import Face, Point
 from rankotom_edge.placing import Rect
 
-LINES = 480  # of the picture at which a unit is a pixel, and text 12 pixels high
+COLUMNS, LINES = 640, 480  # of the picture at which a unit is a pixel, and text 12 pixels high
 MOST_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this
+
+
+FOOT_PAD, FOOT_LINE = 6, 20
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,21 @@ def divide(
     Text has at least 12 pixels; a smaller window gets a larger sheet, to shrink as it can.
     """
     wide, high = frame
+    foot_share = FOOT_PAD + FOOT_LINE * foot_lines
     if room is None:
-        unit = min(max(_lines(wide, high), LINES), MOST_LINES) / LINES
-        zoom = unit * LINES / _lines(wide, high)
+        lines = _lines(wide, high)
+        unit = min(max(lines, LINES), MOST_LINES) / LINES
+        zoom = unit * LINES / lines
     else:
-        unit = max(1.0, _lines(*room) / LINES)
+        fitting = min(room[0] / COLUMNS, room[1] / (LINES + foot_share))
+        unit = max(1.0, fitting)
     measures = Measures(unit)
-    gap, line = measures.px(8), measures.px(20)
-    foot_height = measures.px(6) + line * foot_lines
+    gap, foot_height = measures.px(8), measures.px(foot_share)
     column_width = measures.width + 2 * gap if column else 0
     if room is None:
         width, height = round(wide * zoom) + column_width, round(high * zoom) + foot_height
     else:
-        least = max(1.0, LINES / _lines(*room))
-        width, height = round(room[0] * least), round(room[1] * least)
+        width, height = (round(length * unit / fitting) for length in room)
         zoom = min((width - column_width) / wide, (height - foot_height) / high)
     shown = (round(wide * zoom), round(high * zoom))
     left = (width - column_width - shown[0]) // 2
@@ -65,4 +69,4 @@ def divide(
 
 def _lines(width: float, height: float) -> float:
     """Of the largest upright 4:3 picture inside: a narrow one must not get wide letters."""
-    return min(height, 0.75 * width)
+    return min(height, width * LINES / COLUMNS)

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.diagrams import DIAGONAL, ReliabilityDiagram
-from calib.layout import percent
 from calib.metrics import Bin
 from rankotom_edge.controls import KEYS
 from rankotom_edge.palette import QUIET_HEX, bgr, emotion_hex
@@ -69,7 +68,7 @@ def _diagram(reliability: Reliability) -> RenderableType:
         for bin_ in figures["bins"]
         if bin_["count"]
     )
-    words = f"ECE {percent(figures['ece'])}, {figures['n']:,} faces"
+    words = f"ECE {100 * figures['ece']:.1f} %, {figures['n']:,} faces"
     title = Text("how reliable the model is", style="bold")
     return Group(title, Text(words, style=QUIET_HEX), ReliabilityDiagram(bins, compact=True))
 

@@ -165,7 +165,7 @@ def _bar(reading: Reading, index: int, reliability: Reliability, names: int, wid
     """The name, the bar with the mark of its reliability, and the per cent."""
     share, name = float(reading.probabilities[index]), reading.labels[index]
     emphasis = "bold" if name in named(reading) else QUIET_HEX
-    cells = max(1, width - names - len("100 %") - 2)
+    cells = max(1, width - names - len(">99 %") - 2)
     filled = round(share * cells)
     colour = QUIET_HEX if reading.verdict == "unsure" else emotion_hex(reading.labels, index)
     bar = Text.assemble((FILLED * filled, colour), (EMPTY * (cells - filled), FAINT_HEX))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cv2
 
-from rankotom_edge.overlay import BEFORE_THE_FIRST, Overlay
+from rankotom_edge.overlay import Overlay, natural_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from rankotom_edge.faces import Image
     from rankotom_edge.moment import Moment, Status
 
-# A picture as it opens: large enough to read across a table, small enough for a laptop's screen.
-OPENING = (1280, 680)
-FOOT_SHARE = 0.055  # of the picture's height, for the line beneath it
+# A window as it opens: large enough to read across a table, small enough for a laptop's screen.
+OPENING = (1280, 720)
 KEY_NAMES = {27: "esc", 32: "space"}
-KEY_WAIT_MS = 1
+# Qt paints only while it is waited for keys, and last of all: on a machine that is short of time
+# the window stayed black with 1 ms.
+KEY_WAIT_MS = 10
 
 
 def key_name(code: int) -> str | None:
@@ -81,9 +82,9 @@ class WindowView:
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
         if self._window is None:
-            self._window = Window(self._title, opening_size(moment))
+            self._window = Window(self._title, opening_size(moment, status))
         elif moment is not None and not self._knows_the_frame:
-            self._window.resize(opening_size(moment))
+            self._window.resize(opening_size(moment, status))
         self._knows_the_frame = moment is not None
         if not self._window.closed:
             self._window.show(self._overlay.draw(moment, status, controls, self._window.size))
@@ -107,11 +108,11 @@ class WindowView:
         self.close()
 
 
-def opening_size(moment: Moment | None) -> tuple[int, int]:
-    """A window's width and height: for the picture, and the line beneath it."""
-    wide, high = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
-    zoom = min(OPENING[0] / wide, OPENING[1] / high)
-    return round(wide * zoom), round(high * zoom * (1 + FOOT_SHARE))
+def opening_size(moment: Moment | None, status: Status) -> tuple[int, int]:
+    """The width and height of a window that picture and line fill without a rest."""
+    sheet = natural_sheet(moment, status)
+    zoom = min(OPENING[0] / sheet.width, OPENING[1] / sheet.height)
+    return round(sheet.width * zoom), round(sheet.height * zoom)
 
 
 class Window:

@@ -278,6 +278,18 @@ def test_the_crop_is_shown_pixel_by_pixel() -> None:
     assert found.max() > 0.99
 
 
+def test_the_crops_of_a_crowd_stay_in_their_column() -> None:
+    crop = np.full((1, 48, 48), 255, np.uint8)
+    crowd = [
+        replace(reading(shares(anger=0.9), face_in(40 * n, 20 * n, 60), n), crop=crop)
+        for n in range(1, 13)
+    ]
+    image = drawn(moment(*crowd), controls=Controls(crop=True, reliability=True))
+    white = np.all(image == 255, axis=2)
+    assert white[:480, 640:].sum() > 80 * 80
+    assert white[480:].sum() == 0
+
+
 def test_the_evidence_lies_on_the_part_of_the_face_that_it_is_of() -> None:
     """One cell of the map's nine speaks; the crop contract says where on the face that is."""
     evidence = np.zeros((len(EMOTIONS), 3, 3), np.float32)

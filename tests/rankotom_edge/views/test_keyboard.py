@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,3 +87,16 @@ def test_a_sequence_may_come_in_pieces(pressed: bytes, names: list[str], rest: b
 
 def test_what_was_not_continued_is_esc() -> None:
     assert split_keys(b"\x1b", complete=True) == (["esc"], b"")
+
+
+def test_an_arrow_that_a_slow_line_delivers_in_two_is_no_esc(
+    terminal: tuple[int, TextIO],
+) -> None:
+    ours, theirs = terminal
+    with Keyboard(theirs) as keyboard:
+        os.write(ours, b"\x1b")
+        later = threading.Timer(0.01, os.write, (ours, b"[A"))
+        later.start()
+        assert keyboard.key() is None
+        later.join()
+        assert keyboard.key() is None

@@ -57,7 +57,8 @@ class Tmux:
         program.write_text(PROGRAM)
         place = f"cd {shlex.quote(str(ROOT))}"
         # Some shells export the size they started with.
-        run = f"COLUMNS=80 LINES=24 PYTHONPATH=.:$PYTHONPATH {sys.executable} {shlex.quote(str(program))}"
+        settings = "COLUMNS=80 LINES=24 PYTHONPATH=.:$PYTHONPATH"
+        run = f"{settings} {sys.executable} {shlex.quote(str(program))}"
         self.run("new-session", "-d", "-x", "80", "-y", "24", f"{place}; {run}; stty -a; sleep 60")
 
     def run(self, *command: str) -> str:

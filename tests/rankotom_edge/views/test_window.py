@@ -10,14 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.palette import EMOTION_HEX, bgr
+from rankotom_edge.controls import Controls
+from rankotom_edge.crop import FERPLUS_FRAMING
+from rankotom_edge.frame import Frame
+from rankotom_edge.overlay import Overlay
+from rankotom_edge.palette import EMOTION_HEX, GROUND_HEX, bgr
 from rankotom_edge.views.window import key_name, opening_size, screen_available
 
 ROOT = Path(__file__).parents[3]
@@ -185,11 +190,18 @@ def test_other_keys_have_none(code: int) -> None:
     assert key_name(code) is None
 
 
+@pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("size", [(320, 240), (640, 480), (1920, 1080), (4000, 3000), (1080, 1920)])
 def test_a_window_opens_large_enough_to_read_and_small_enough_for_a_laptop(
-    size: tuple[int, int],
+    showing: Any, size: tuple[int, int], still: bool
 ) -> None:
-    image = np.zeros((size[1], size[0], 3), np.uint8)
-    width, height = opening_size(SimpleNamespace(frame=SimpleNamespace(image=image)))
+    image = np.full((size[1], size[0], 3), 200, np.uint8)
+    moment = replace(showing.moment(), frame=Frame(image, 0, 0.0, 0.0))
+    status = replace(showing.status, still=still)
+    width, height = opening_size(moment, status)
     assert width <= 1280
-    assert 600 <= height <= 740
+    assert 600 <= height <= 720
+    drawn = Overlay({}, FERPLUS_FRAMING).draw(moment, status, Controls(), (width, height))
+    if size[0] > size[1]:  # a portrait has letters of at least 12 pixels, and borders for them
+        ground = np.all(drawn[: height // 2] == bgr(GROUND_HEX), axis=2)
+        assert ground.mean() < 0.01

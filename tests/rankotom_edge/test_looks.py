@@ -1,0 +1,132 @@
+"""A closer look tells a face from what only looks like one, and finds its points exactly."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
+
+import cv2
+import numpy as np
+import pytest
+
+from rankotom_edge.faces import Face, FaceDetector, Image
+from rankotom_edge.looks import (
+    CLOSE_SIZE,
+    close_up,
+    is_plausible,
+    look_closer,
+    overlap,
+    without_doubles,
+)
+
+# Eyes 40 apart, the mouth 42 below them, as in the middle of LFW.
+FACE = Face((52, 40, 96, 96), (80, 70), (120, 70), (100, 93), (100, 112), score=0.9)
+
+
+@pytest.fixture(scope="module")
+def detector() -> Iterator[FaceDetector]:
+    with FaceDetector() as detector:
+        yield detector
+
+
+@pytest.fixture(scope="module")
+def portrait() -> Image:
+    path = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
+    image = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+    return np.asarray(image, np.uint8)
+
+
+def turned(face: Face, degrees: float) -> Face:
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return face.carried(np.array([[cosine, -sine, 0], [sine, cosine, 0]]))
+
+
+@pytest.mark.parametrize("degrees", [0, 45, -90, 180])
+def test_a_face_is_plausible_at_any_tilt(degrees: float) -> None:
+    assert is_plausible(turned(FACE, degrees))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nose": (88, 90), "left_eye": (84, 70), "right_eye": (108, 70)},  # half profile
+        {"nose": (100, 78)},  # head thrown back
+        {"mouth": (100, 118)},  # mouth wide open
+    ],
+)
+def test_a_face_in_motion_stays_plausible(change: dict[str, tuple[float, float]]) -> None:
+    assert is_plausible(replace(FACE, **change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"left_eye": (120, 70), "right_eye": (80, 70)},  # mirrored
+        {"right_eye": (84, 70)},  # eyes in one place
+        {"mouth": (140, 75)},  # the mouth beside the eyes
+        {"nose": (100, 120)},  # the nose below the mouth
+        {"nose": (60, 90)},  # the nose beside the face
+        {"box": (20, 0, 200, 200)},  # a box that belongs to other points
+        {"left_eye": (100, 70), "right_eye": (100, 70)},  # one point
+        {"mouth": (100, 70)},
+    ],
+)
+def test_points_that_no_face_has_are_not_plausible(
+    change: dict[str, tuple[float, float]],
+) -> None:
+    assert not is_plausible(replace(FACE, **change))
+
+
+def test_the_close_up_shows_the_face_upright_and_in_the_middle() -> None:
+    tilted = turned(FACE, 30)
+    seen = tilted.carried(close_up(tilted, (4000, 4000, 3)))
+    assert seen.centre == pytest.approx((CLOSE_SIZE / 2, CLOSE_SIZE / 2))
+    assert seen.left_eye[1] == pytest.approx(seen.right_eye[1])
+    assert seen.box[2] == pytest.approx(CLOSE_SIZE / 4)
+
+
+def test_a_large_face_is_not_seen_from_further_away_than_the_whole_picture() -> None:
+    seen = FACE.carried(close_up(FACE, (160, 200, 3)))
+    assert seen.box[2] == pytest.approx(96 * CLOSE_SIZE / 200)
+
+
+def test_boxes_overlap_by_intersection_over_union() -> None:
+    half_way = replace(FACE, box=(52 + 48, 40, 96, 96))
+    assert overlap(FACE, FACE) == pytest.approx(1)
+    assert overlap(FACE, half_way) == pytest.approx(1 / 3)
+    assert overlap(FACE, replace(FACE, box=(300, 40, 96, 96))) == 0
+
+
+def test_a_face_seen_twice_counts_once_as_the_surer_look_has_it() -> None:
+    other = replace(FACE, box=(300, 40, 96, 96))
+    surer = replace(FACE, box=(55, 42, 96, 96), score=0.95)
+    assert without_doubles([FACE, other, surer]) == (surer, other)
+
+
+def test_a_closer_look_scatters_less_than_the_look_from_afar(
+    detector: FaceDetector, portrait: Image
+) -> None:
+    (truth,) = look_closer(detector.detect, portrait, detector.detect(portrait)[0])
+    afar, near_by = [], []
+    for x, y in np.random.default_rng(0).uniform((200, 160), (420, 320), (12, 2)):
+        matrix = np.array(
+            [[0.9, 0, x - 0.9 * truth.centre[0]], [0, 0.9, y - 0.9 * truth.centre[1]]]
+        )
+        frame = np.asarray(
+            cv2.warpAffine(portrait, matrix, (640, 480), borderMode=cv2.BORDER_REFLECT), np.uint8
+        )
+        for found in detector.detect(frame)[:1]:
+            (close,) = look_closer(detector.detect, frame, found)
+            expected = np.array(truth.carried(matrix).mouth)
+            afar.append(math.dist(found.mouth, expected) / close.box[2])
+            near_by.append(math.dist(close.mouth, expected) / close.box[2])
+            assert close.score > 0.85
+    assert len(near_by) >= 6
+    assert np.mean(near_by) < 0.03
+    assert np.mean(near_by) < 0.7 * np.mean(afar)
+
+
+def test_where_there_is_no_face_a_closer_look_finds_none(detector: FaceDetector) -> None:
+    wall = np.full((480, 640, 3), 150, np.uint8)
+    assert look_closer(detector.detect, wall, FACE) == ()
+    assert look_closer(detector.detect, wall, replace(FACE, box=(900, 900, 50, 50))) == ()
