@@ -16,7 +16,7 @@ KEPT_CHARACTERS = 40
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     """A temporary path that takes the place of ``path`` once the block ends without error.
 
     A link stays a link, and what it points to is replaced. A FIFO or a device is not replaced but
@@ -32,7 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
                 with temporary.open("rb") as source, path.open("wb") as target:
                     shutil.copyfileobj(source, target)
             else:
-                os.chmod(temporary, 0o666 & ~_umask())
+                os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
                 os.replace(temporary, path.resolve())
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,6 +1,17 @@
-"""``python -m rankotom_edge``, and torchrun with ``-m rankotom_edge``."""
+"""``python -m rankotom_edge``, torchrun with ``-m rankotom_edge``, and ``rankotom-edge`` itself."""
 
-from rankotom_edge.cli import main
+import sys
+
+
+def main() -> None:
+    """Ctrl-C may come while the command line is still being imported."""
+    try:
+        from rankotom_edge.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

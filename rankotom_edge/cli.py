@@ -1,5 +1,6 @@
 """The command line. ``rankotom_edge/commands`` says how to add a command."""
 
+import os
 import sys
 import traceback
 from contextlib import suppress
@@ -25,6 +26,7 @@ CALIBRATION = "Calibration"
 MODELS = "Models"
 
 BAD_INPUT = 2
+INTERRUPTED = 130
 BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
 
 app = typer.Typer(
@@ -70,6 +72,7 @@ add_command(app, MODELS, train)
 
 def main() -> None:
     """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -82,6 +85,8 @@ def main() -> None:
         if isinstance(ended.__context__, BrokenPipeError):
             sys.exit(0)
         raise
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except RankotomError as error:
         _fail(f"error: {error}", BAD_INPUT, debug)
     except OSError as error:
@@ -89,6 +94,13 @@ def main() -> None:
         _fail(f"error: {named}{error.strerror or error}", BAD_INPUT, debug)
     except Exception:
         _fail("error: this is a bug in rankotom-edge; please report it", BUG, debug=True)
+
+
+def _open_missing_streams() -> None:
+    """A service may start us with its output closed; what is said then goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (for as long as we live)
 
 
 def _fail(message: str, status: int, debug: bool) -> NoReturn:

@@ -56,7 +56,8 @@ class Desk:
             self._recording.write(moment)
 
     def press(self, key: str, moment: Moment | None, status: Status, now: float) -> None:
-        """What cannot be done is said on screen: a full disk must not end a live view."""
+        """What a key cannot do is said on screen. A recording that breaks off later ends the run:
+        whoever records relies on it."""
         self.controls = pressed(self.controls, key)
         try:
             if key in QUIT:

@@ -28,6 +28,8 @@ PATIENCE = 0.05
 
 
 class View(Protocol):
+    interactive: bool  # somebody is there to press a key
+
     @property
     def closed(self) -> bool: ...
 
@@ -160,7 +162,9 @@ def watch(
         elif desk.controls.paused:
             time.sleep(PATIENCE)
         elif source.state.kind == "ended":
-            break
+            if not (source.photographs and view.interactive):
+                break
+            time.sleep(PATIENCE)  # the last photograph stays until the person has seen enough
         now = time.monotonic()
         shown = status(source, reader, tally, desk, now)
         view.show(moment, shown, desk.controls)

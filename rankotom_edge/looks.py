@@ -13,7 +13,7 @@ size that the network was made for, costs the same and tells more:
   wide as the mouth is far from the eyes, also in half profile; on the skull 2.1 to 11 times.
 
 A photograph or a good drawing of a face passes, as it should. A dark or blurred face scores 0.6 to
-0.75 here: it earns its track more slowly (``tracking.earned``).
+0.75 here: it earns its track more slowly (``tracking.weighed``).
 """
 
 from __future__ import annotations

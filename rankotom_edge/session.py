@@ -18,7 +18,7 @@ import itertools
 import json
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 METADATA, READINGS, VIDEO = "metadata.json", "readings.jsonl", "video.mjpeg"
 PREFIX = "session-"
+PROMISED = ("source", "started", "fps", "video", "complete", "model")
 
 # A face cropped again from the video must read as it did live.
 JPEG_QUALITY = 95
@@ -204,7 +205,7 @@ class Session:
                 if not line.endswith(b"\n"):
                     return
                 with _explained(file.name, number):
-                    frame = json.loads(line)
+                    frame = json.loads(line, parse_constant=_no_number)
                 yield frame
 
     def pictures(self) -> Iterator[Image]:
@@ -233,6 +234,9 @@ def read_session(folder: Path) -> Session:
                 f"The session {chosen} is of format {metadata['format']}, and this version reads "
                 f"up to {FORMAT}. Update rankotom-edge."
             )
+        missing = [name for name in PROMISED if name not in metadata]
+        if missing or not {"name", "precision"} <= metadata["model"].keys():
+            raise ValueError(f"no {', '.join(missing) or 'name of the model'}")
         width, height = metadata["size"] or USUAL_SIZE
         session = Session(
             folder=chosen,
@@ -262,9 +266,8 @@ class Reread(NamedTuple):
 def reread(
     session: Session,
     classifier: Classifier,
-    along: Callable[[Iterator[Moment]], Iterable[Moment]] = iter,
 ) -> Reread:
-    """Another model over the faces of a session; ``along`` may show progress."""
+    """Another model over the faces of a session."""
     card = classifier.artifact.card
     if not session.has_video:
         raise RankotomError(
@@ -280,7 +283,7 @@ def reread(
     size, channels = card.crop.size, card.crop.channels
     faces = (
         (reading.raw, crop(moment.frame.image, reading.face, card.crop.framing, size, channels))
-        for moment in along(session.moments())
+        for moment in session.moments()
         for reading in moment.readings
     )
     recorded, again = [], []
@@ -377,11 +380,16 @@ def _opened(path: Path) -> BinaryIO:
         raise RankotomError(f"Cannot read {path}: {error.strerror}.") from error
 
 
+def _no_number(constant: str) -> float:
+    """JSON has no NaN and no infinity, though Python reads them."""
+    raise ValueError(f"{constant} is no number")
+
+
 @contextmanager
 def _explained(path: Path | str, number: int | None = None) -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         where = path if number is None else f"Line {number} of {path}"
         raise RankotomError(
             f"{where} does not read as a recording of ours ({error!r}). It was changed or damaged."

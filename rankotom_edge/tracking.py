@@ -46,7 +46,8 @@ ENOUGH = 0.6
 CLEAR = 0.75  # a still picture has one look to tell
 
 RENEWED = 0.3  # share of a new look in how a person is remembered
-HIDDEN = 0.2  # overlap with a face before it, from which on a face that is not found is behind it
+HALF_SEEN = 0.5  # what looks count for in someone who comes out from behind another
+HIDDEN = 0.2  # overlap of boxes from which on two faces are one, or one behind the other
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Tracker:
         self._last: Frame | None = None
         self._glance: Image = np.zeros((1, 1), dtype=np.uint8)
         self._searched = -math.inf
+        self._left_over: tuple[Face, ...] = ()  # places that a search found, still to be looked at
         self._glance_searched = self._glance
         self._given = 0
 
@@ -113,15 +115,16 @@ class Tracker:
             return self._each_for_itself(frame)
         seen_now = glance(frame.image)
         tracks = self._followed(frame, seen_now)
-        targets = self._searched_for(frame, seen_now, tracks)
+        targets = self._left_over or self._searched_for(frame, seen_now, tracks)
         due = sorted(
             (track for track in tracks if needs_look(track, frame.time, tracks)),
             key=lambda track: track.looked,
         )
-        if len(targets) > MOST_LOOKS:  # the others in the next frame
-            self._searched = -math.inf
-        looked_for = due[: max(0, MOST_LOOKS - len(targets))]
-        places = [*targets[:MOST_LOOKS], *(track.face for track in looked_for)]
+        # The known faces first, but for half of the looks; the other places in the next frame.
+        room = MOST_LOOKS - min(len(due), MOST_LOOKS // 2)
+        targets, self._left_over = targets[:room], targets[room:]
+        looked_for = due[: MOST_LOOKS - len(targets)]
+        places = [*targets, *(track.face for track in looked_for)]
         sightings = self._looked_at(frame.image, places)
         self._tracks = self._judged(frame, tracks, looked_for, sightings)
         self._last, self._glance = frame, seen_now
@@ -144,7 +147,7 @@ class Tracker:
         """The known faces, where they have moved to since the last frame."""
         last = self._last
         if last is None or frame.time < last.time or is_cut(self._glance, seen_now):
-            self._searched = -math.inf
+            self._searched, self._left_over = -math.inf, ()
             return ()
         continuous = (
             frame.time - last.time <= LONGEST_STEP and frame.image.shape == last.image.shape
@@ -215,7 +218,7 @@ class Tracker:
                 alone = not any(near(face, one.face) for one in tracks if one is not track)
                 judged.append(_confirmed(track, face, seen if alone else track.likeness, now))
             elif any(track is one for one in looked_for):
-                judged += _missed(track, sightings, now)
+                judged += _missed(track, [sightings[column] for column in found.values()], now)
             else:
                 judged.append(track)
         return self._numbered(judged, now)
@@ -226,7 +229,8 @@ class Tracker:
         kept = [track for track in tracks if track.number is not None or track.evidence < ENOUGH]
         for track in tracks:
             if track.number is None and track.evidence >= ENOUGH:
-                before = _nearest(track, lost, now)
+                crowded = any(near(track.face, one.face) for one in tracks if one is not track)
+                before = _nearest(track, lost, now, HALF_SEEN if crowded else 1.0)
                 if before is None:
                     kept.append(replace(track, number=self._next_number()))
                 else:
@@ -242,19 +246,22 @@ def _confirmed(track: Track, face: Face, seen: Signature, now: float) -> Track:
     return Track(track.number, face, remembered, evidence, now, now, placed=True)
 
 
-def _nearest(track: Track, lost: Sequence[Track], now: float) -> Track | None:
+def _nearest(track: Track, lost: Sequence[Track], now: float, trust: float) -> Track | None:
     def apart(one: Track) -> float:
-        unlike = unlikeness(one.likeness, track.likeness)
+        unlike = trust * unlikeness(one.likeness, track.likeness)
         return distance(one.face, track.face, unlike, now - one.sighted)
 
     nearest = min(lost, key=apart, default=None)
     return nearest if nearest is not None and apart(nearest) <= GATE else None
 
 
-def _missed(track: Track, sightings: Iterable[Face], now: float) -> tuple[Track, ...]:
-    """A face that was looked for in vain: one that hasn't earned its track is given up."""
+def _missed(track: Track, others: Iterable[Face], now: float) -> tuple[Track, ...]:
+    """A face that was looked for in vain: one that hasn't earned its track is given up.
+
+    One that another person's face overlaps is behind it, and following would follow that one.
+    """
     if track.number is None:
         return ()
-    behind = any(overlap(track.face, face) > HIDDEN for face in sightings)
+    behind = any(overlap(track.face, other) > HIDDEN for other in others)
     unfound = replace(track.face, score=0.0)
     return (replace(track, face=unfound, looked=now, placed=track.placed and not behind),)

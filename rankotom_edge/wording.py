@@ -95,7 +95,8 @@ def model_words(status: Status) -> str:
 def source_words(status: Status) -> tuple[str, bool]:
     """The source and its state, and whether that state needs attention."""
     if status.state.kind == "playing":
-        return status.source, False
+        remark = status.state.words.partition(": ")[2]
+        return (f"{status.source}: {remark}", True) if remark else (status.source, False)
     words = status.state.words or status.state.kind
     return f"{status.source}, {words}", status.state.kind == "lost"
 

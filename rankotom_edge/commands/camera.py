@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from contextlib import ExitStack
@@ -148,6 +149,8 @@ def camera(
         raise typer.BadParameter("give --device or --source, not both")
     if record_video and record is None:
         raise typer.BadParameter("--record-video needs --record DIR, to say where to")
+    if seconds is not None and not math.isfinite(seconds):
+        raise typer.BadParameter("--seconds takes a number of seconds")
     budget = share(max_error)
     shown = chosen_view(view, json)
 
@@ -198,8 +201,8 @@ def camera(
         if record is not None:
             desk.toggle_recording()
         tally = Tally(time.monotonic())
-        if shown is not ViewName.none or json is None:
-            stack.callback(say_what_it_came_to, tally, opened)
+        streaming = shown is ViewName.none and json is not None
+        stack.callback(say_what_it_came_to, tally, opened, quiet=streaming)
         screen = stack.enter_context(open_view(shown, figures, framing, picture))
         watch(opened, reader, screen, desk, tally, Stop(frames, seconds))
 

@@ -18,6 +18,7 @@ from rankotom_edge.commands.viewing import (
     chosen_view,
     ended_well,
     open_view,
+    say_what_it_came_to,
     snapshot_to,
 )
 
@@ -71,7 +72,9 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
         source = stack.enter_context(ReelSource(SessionReel(session), paced))
         desk = Desk(snapshot=snapshot_to(Path(), session.figures, session.framing))
         screen = stack.enter_context(open_view(shown, session.figures, session.framing, picture))
-        watch(source, RecordedReader(session), screen, desk, Tally(time.monotonic()), Stop())
+        tally = Tally(time.monotonic())
+        stack.callback(say_what_it_came_to, tally, source, quiet=True)
+        watch(source, RecordedReader(session), screen, desk, tally, Stop())
 
 
 def _compare(session: Session, model: str, json: str | None) -> None:

@@ -126,9 +126,8 @@ def snapshot_to(
         path = folder / f"snapshot-{datetime.now():%Y-%m-%dT%H-%M-%S-%f}.png"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary:
+            with replacing(path, mode=0o600) as temporary:
                 temporary.write_bytes(cv2.imencode(".png", picture)[1].tobytes())
-            path.chmod(0o600)
         except OSError as error:
             raise RankotomError(f"Cannot save {path}: {error.strerror}.") from error
         return path
@@ -136,8 +135,13 @@ def snapshot_to(
     return save
 
 
-def say_what_it_came_to(tally: Tally, source: Source) -> None:
-    print(tally.summary(time.monotonic(), source.dropped), file=sys.stderr)
+def say_what_it_came_to(tally: Tally, source: Source, quiet: bool = False) -> None:
+    """``quiet``: of what came to nothing alone, as where a program reads the stream."""
+    remark = source.state.words.partition(": ")[2]
+    if remark and not source.live:
+        print(f"note: {source.name}: {remark}", file=sys.stderr)
+    if not quiet:
+        print(tally.summary(time.monotonic(), source.dropped), file=sys.stderr)
 
 
 @contextmanager

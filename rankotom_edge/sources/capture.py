@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from rankotom_edge.faces import Image
 
@@ -90,9 +92,16 @@ def picture_of(capture: cv2.VideoCapture) -> Image | None:
     """The picture that was grabbed; None where it is damaged."""
     try:
         whole, picture = capture.retrieve()
+        return in_colour(in_bytes(np.asarray(picture))) if whole else None
     except cv2.error:
         return None
-    return in_colour(np.asarray(picture, dtype=np.uint8)) if whole else None
+
+
+def in_bytes(picture: NDArray[Any]) -> Image:
+    """Infra-red and depth cameras give 16 bits, of which the upper ones count."""
+    if picture.dtype == np.uint16:
+        return (picture >> 8).astype(np.uint8)
+    return picture.astype(np.uint8, copy=False)
 
 
 def in_colour(picture: Image) -> Image:

@@ -137,7 +137,10 @@ def read_image(path: Path) -> Image | None:
     if not data or cut_off:
         return None
     # Decoded from memory, for imread gives half a picture of half a JPEG, and this gives none.
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    except cv2.error:  # it claims to be larger than OpenCV allows
+        return None
     return None if image is None else np.asarray(image, dtype=np.uint8)
 
 

@@ -117,5 +117,7 @@ def _nothing(given: str) -> NoReturn:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown and recorded: cameras carry user:password@ in theirs."""
-    return re.sub(r"(?<=://)[^/?#]+@", "", url)
+    """The URL as it may be shown and recorded: cameras carry user:password@ in theirs, or
+    ?user=…&pwd=…, or the same in the path."""
+    shown = re.sub(r"(?<=://)[^/?#]+@", "", url).partition("?")[0].partition("#")[0]
+    return re.sub(r"(?i)(user|usr|login|pass|pwd|token|key|auth)(\w*)=[^&/;]*", r"\1\2=…", shown)

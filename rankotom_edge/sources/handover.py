@@ -46,7 +46,11 @@ class Handover:
     def take(self, timeout: float) -> Frame | None:
         with self._changed:
             self._changed.wait_for(self._settled, timeout)
-            if self._closed or not self._waiting:
+            if self._closed:
+                return None
+            if not self._waiting:
+                if self._error is not None:
+                    raise self._error
                 return None
             self._changed.notify_all()
             return self._waiting.popleft()

@@ -14,7 +14,7 @@ from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.sources.capture import READ_SECONDS, own_fps, picture_of, released
 from rankotom_edge.sources.handover import Handover, abandoned
-from rankotom_edge.sources.reel import Clock
+from rankotom_edge.sources.reel import Clock, explained
 from rankotom_edge.sources.source import Source, State
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0  # seconds before it is opened again
@@ -112,6 +112,8 @@ class LiveSource(Source):
                     return
                 if self._play() > STEADY:
                     attempt = 0
+        except (cv2.error, MemoryError) as error:
+            self._handover.finish(explained(error, self.name))
         finally:
             self._handover.finish()
 

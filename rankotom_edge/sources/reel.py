@@ -9,6 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
+import cv2
+
 from calib.errors import RankotomError
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
@@ -50,6 +52,14 @@ class Pace:
         if self._began is None or now - (self._began + picture_time) > LATE:
             self._began = now - picture_time
         return max(0.0, self._began + picture_time - now)
+
+
+def explained(error: Exception, name: str) -> RankotomError:
+    """What stopped a reading thread, for the person at the keyboard."""
+    if isinstance(error, RankotomError):
+        return error
+    told = str(error).strip() or type(error).__name__
+    return RankotomError(f"{name} cannot be read any further: {told.splitlines()[0]}")
 
 
 class ReelSource(Source):
@@ -110,7 +120,7 @@ class ReelSource(Source):
                     frame = Frame(picture.image, index, picture.time, captured=self._clock())
                     if not self._handover.give(frame):
                         return
-        except RankotomError as error:
-            self._handover.finish(error)
+        except (RankotomError, cv2.error, MemoryError) as error:
+            self._handover.finish(explained(error, self.name))
         finally:
             self._handover.finish()

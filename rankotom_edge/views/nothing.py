@@ -6,6 +6,7 @@ from rankotom_edge.moment import Moment, Status
 
 class NoView:
     closed = False
+    interactive = False
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
         pass

@@ -70,6 +70,8 @@ def screen_available() -> bool:
 class WindowView:
     """The overlay in a window, drawn for the window's size so that its letters are crisp."""
 
+    interactive = True
+
     def __init__(self, title: str, figures: Mapping[str, Any], framing: Framing) -> None:
         self._title = title
         self._overlay = Overlay(figures, framing)

@@ -319,3 +319,38 @@ def test_a_camera_that_is_played_over_loopback_is_read_and_ends_after_its_second
     indexes = [line["frame"] for line in lines]
     assert indexes == sorted(set(indexes))
     assert any(line["faces"] for line in lines)
+
+
+def test_a_service_without_standard_error_runs_all_the_same() -> None:
+    line = " ".join(command(*DEMO, "--frames", "3", "--json", "-"))
+    finished = subprocess.run(
+        ["sh", "-c", f"{line} 2>&-"], stdout=subprocess.PIPE, text=True, timeout=300, check=False
+    )
+    assert finished.returncode == 0
+    assert len(finished.stdout.splitlines()) == 3
+
+
+def test_an_interrupt_while_it_starts_is_no_traceback() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-X", "importtime", *command(*DEMO)[1:]],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "rankotom_edge.commands.output" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+
+
+def test_a_picture_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    portrait = Path(__file__).parents[2] / "rankotom_edge" / "sources" / "eileen-collins.jpg"
+    shutil.copy(portrait, tmp_path / "1.jpg")
+    (tmp_path / "2.jpg").write_bytes(b"no picture")
+    finished = camera("--source", str(tmp_path), "--view", "none", "--json", "-")
+    assert finished.returncode == 0
+    assert len(finished.stdout.splitlines()) == 1
+    assert "1 of 2 images cannot be read" in finished.stderr

@@ -84,5 +84,21 @@ def test_what_was_recorded_before_a_kill_is_shown_again(tmp_path: Path) -> None:
     assert json.loads((session / "metadata.json").read_text())["complete"] is False
     finished = rankotom_edge("replay", str(tmp_path), "--view", "terminal", "--fast")
     assert finished.returncode == 0, finished.stderr
-    assert "the recording was cut off" in finished.stdout
+    assert "the recording was cut off" in finished.stderr
     assert "face 1: happiness" in finished.stdout
+
+
+def test_a_damaged_line_is_an_error_after_the_frames_before_it(tmp_path: Path) -> None:
+    session = record(tmp_path)
+    readings = session / "readings.jsonl"
+    lines = readings.read_text().splitlines(keepends=True)
+    lines[10] = '{"frame": NaN}\n'
+    readings.write_text("".join(lines))
+    finished = rankotom_edge("replay", str(session), "--view", "terminal", "--fast")
+    assert finished.returncode == 2
+    assert "Line 11" in finished.stderr
+    assert "Traceback" not in finished.stderr
+    readings.write_text("".join(lines[:10]))
+    finished = rankotom_edge("replay", str(session), "--view", "terminal", "--fast")
+    assert finished.returncode == 0
+    assert "only 10 of its 25 frames are left" in finished.stderr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,8 @@ from rankotom_edge.tally import Tally
 
 class Person:
     """A view at which somebody presses keys, each after so many frames."""
+
+    interactive = True
 
     def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
         self.shown: list[tuple[Moment | None, Status, Controls]] = []
@@ -111,3 +115,19 @@ def test_no_thread_outlives_the_source(reader: Reader) -> None:
     with open_source("demo") as source:
         watch(source, reader, Person({3: "q"}), Desk(), Tally(time.monotonic()), Stop())
     assert set(threading.enumerate()) == before
+
+
+def test_the_last_photograph_stays_until_a_key_is_pressed(
+    detector: FaceDetector, tmp_path: Path
+) -> None:
+    portrait = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
+    (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
+    classifier = Classifier(load_artifact("ferplus-fp32"))
+    person = Person({7: "q"})
+    with open_source(str(tmp_path / "face.jpg")) as source:
+        reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
+        watch(source, reader, person, Desk(), Tally(time.monotonic()), Stop())
+    assert len(person.shown) == 7
+    moment = person.shown[-1][0]
+    assert moment is not None
+    assert [reading.top for reading in moment.readings] == ["happiness"]

@@ -17,7 +17,7 @@ from rankotom_edge.sources.grammar import parse, without_password
         (" 2 ", "camera", "2", "camera 2"),
         ("/dev/video7", "camera", "7", "camera 7"),
         ("csi://1", "csi", "1", "CSI camera 1"),
-        ("rtsp://host:8554/a?b=1", "stream", "rtsp://host:8554/a?b=1", "rtsp://host:8554/a?b=1"),
+        ("rtsp://host:8554/a?b=1", "stream", "rtsp://host:8554/a?b=1", "rtsp://host:8554/a"),
         ("http://host/cam.mjpg", "stream", "http://host/cam.mjpg", "http://host/cam.mjpg"),
         ("HTTPS://host/cam", "stream", "HTTPS://host/cam", "HTTPS://host/cam"),
         ("udp://@:5000", "stream", "udp://@:5000", "udp://@:5000"),
@@ -126,7 +126,12 @@ def test_a_pipe_is_neither_file_nor_folder(tmp_path: Path) -> None:
     [
         ("rtsp://admin:s3cret@10.0.0.2/ch1", "rtsp://10.0.0.2/ch1"),
         ("rtsp://admin:p@ss@10.0.0.2/ch1", "rtsp://10.0.0.2/ch1"),
-        ("http://host/a@b?to=c@d", "http://host/a@b?to=c@d"),
+        ("http://host/a@b?to=c@d", "http://host/a@b"),
+        ("http://cam/video.cgi?user=admin&pwd=s3cret", "http://cam/video.cgi"),
+        (
+            "rtsp://h/user=admin&password=s3cret&channel=1.sdp",
+            "rtsp://h/user=…&password=…&channel=1.sdp",
+        ),
         ("udp://@239.0.0.1:1234", "udp://@239.0.0.1:1234"),
     ],
 )

@@ -80,3 +80,13 @@ def test_an_error_after_the_first_frame_does_not_hide_it() -> None:
     handover.finish(RankotomError("torn"))
     handover.wait_for_first()
     assert handover.take(timeout=0) is not None
+
+
+def test_an_error_after_the_first_frame_comes_out_behind_the_frames_before_it() -> None:
+    handover = Handover(3, newest=False)
+    handover.give(frame(0))
+    handover.finish(RankotomError("line 10 is damaged"))
+    handover.wait_for_first()
+    assert handover.take(timeout=0) is not None
+    with pytest.raises(RankotomError, match="line 10 is damaged"):
+        handover.take(timeout=0)
