@@ -13,6 +13,7 @@ import pytest
 
 from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.frame import Frame
+from rankotom_edge.looks import CLOSE_SIZE
 from rankotom_edge.tracking import (
     ENOUGH,
     Track,
@@ -296,3 +297,30 @@ def test_people_on_video_have_one_number_each_and_a_printed_skull_has_none(
     height = images[0].shape[0]
     assert max(one.face.centre[1] for update in updates for one in update) < height / 2
     assert detect.calls < 1.5 * people * len(images)
+
+
+def test_a_wall_of_false_faces_neither_starves_a_real_one_nor_the_machine() -> None:
+    """Eight posters that no closer look confirms, and one person."""
+
+    def seen(x: float, y: float, width: float) -> Face:
+        points = ((0.3, 0.3), (0.7, 0.3), (0.5, 0.5), (0.5, 0.75))
+        placed = ((x + across * width, y + down * width) for across, down in points)
+        return Face((x, y, width, width), *placed, score=0.9)
+
+    asked = 0
+
+    def detect(image: Image) -> tuple[Face, ...]:
+        nonlocal asked
+        asked += 1
+        if image.shape[0] == CLOSE_SIZE:
+            return (seen(72, 72, 48),) if image[CLOSE_SIZE // 2, CLOSE_SIZE // 2, 1] > 150 else ()
+        return (seen(100, 100, 100), *(seen(300 + 60 * number, 20, 40) for number in range(8)))
+
+    picture = np.zeros((480, 800, 3), np.uint8)
+    picture[90:210, 90:210] = np.random.default_rng(0).integers(160, 255, (120, 120, 3))
+    tracker = Tracker(detect)
+    shown = [
+        bool(tracker.update(Frame(picture.copy(), index, index / 30, 0.0))) for index in range(120)
+    ]
+    assert sum(shown) > 110
+    assert asked < 120
