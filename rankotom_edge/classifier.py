@@ -73,7 +73,7 @@ def fastest_classifier(
 ) -> tuple[Classifier, str | None]:
     """On the GPU where that works, else on the CPU and why.
 
-    TensorRT only when asked for: it takes minutes to build its engine at the first start.
+    TensorRT only when asked for: as a provider it builds its engine at every start, for minutes.
     """
     here = providers_here()
     if wanted not in ("auto", *here):

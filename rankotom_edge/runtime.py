@@ -47,7 +47,7 @@ def providers_here() -> tuple[Provider, ...]:
 def open_session(
     model: Path | bytes, threads: int = 1, optimise: bool = True, provider: Provider = "cpu"
 ) -> Session:
-    """A model, ready to run; what ``provider`` cannot run, the CPU does.
+    """A model, ready to run; what ``provider`` cannot run, the CPU does, or the GPU's other one.
 
     One thread: with a busy neighbour two were slower in every case that was measured. No spinning
     between frames: a waiting thread must not burn the battery.
@@ -60,8 +60,10 @@ def open_session(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if not optimise:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    here = providers_here()
     source = model if isinstance(model, bytes) else str(model)
-    order = list(dict.fromkeys([PROVIDERS[provider], PROVIDERS["cpu"]]))
+    helpers = ("cuda", "cpu") if provider == "tensorrt" else ("cpu",)
+    order = [PROVIDERS[name] for name in dict.fromkeys((provider, *helpers)) if name in here]
     try:
         return Session(source, options, providers=order)
     except REFUSALS as error:

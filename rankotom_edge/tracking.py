@@ -46,7 +46,7 @@ ENOUGH = 0.6
 CLEAR = 0.75  # a still picture has one look to tell
 
 RENEWED = 0.3  # share of a new look in how a person is remembered
-HALF_SEEN = 0.5  # what looks count for in someone who comes out from behind another
+HALF_SEEN = 0.4  # what looks count for in someone who comes out from behind another
 HIDDEN = 0.2  # overlap of boxes from which on two faces are one, or one behind the other
 
 

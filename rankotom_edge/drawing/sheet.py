@@ -10,6 +10,7 @@ from rankotom_edge.placing import Rect
 
 COLUMNS, LINES = 640, 480  # of the picture at which a unit is a pixel, and text 12 pixels high
 MOST_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this
+MOST_SIDE = 4096  # pixels, of a picture that is a mere stripe
 
 
 FOOT_PAD, FOOT_LINE = 6, 20
@@ -46,7 +47,7 @@ def divide(
     if room is None:
         lines = _lines(wide, high)
         unit = min(max(lines, LINES), MOST_LINES) / LINES
-        zoom = unit * LINES / lines
+        zoom = min(unit * LINES / lines, MOST_SIDE / max(wide, high))
     else:
         fitting = min(room[0] / COLUMNS, room[1] / (LINES + foot_share))
         unit = max(1.0, fitting)
@@ -58,7 +59,7 @@ def divide(
     else:
         width, height = (round(length * unit / fitting) for length in room)
         zoom = min((width - column_width) / wide, (height - foot_height) / high)
-    shown = (round(wide * zoom), round(high * zoom))
+    shown = (max(1, round(wide * zoom)), max(1, round(high * zoom)))
     left = (width - column_width - shown[0]) // 2
     top = (height - foot_height - shown[1]) // 2
     picture = Rect(left, top, *shown)

@@ -73,7 +73,6 @@ def test_without_a_gpu_the_cpu_reads_and_nothing_is_said(tiny_artifact: Artifact
     assert (classifier.provider, why) == ("cpu", None)
 
 
-@pytest.mark.filterwarnings("ignore:Specified provider")
 def test_a_gpu_that_does_not_work_gives_way_to_the_cpu_with_the_reason(
     tiny_artifact: Artifact, faces: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

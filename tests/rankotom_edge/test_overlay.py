@@ -356,3 +356,13 @@ def test_drawing_is_quick_enough_for_a_camera() -> None:
         for _ in range(5):
             overlay.draw(shown, PLAYING, Controls())
         assert (time.thread_time() - started) / 5 * 1000 < most_ms
+
+
+@pytest.mark.parametrize("shape", [(1, 640, 3), (3000, 1, 3), (1, 1, 3)])
+def test_a_stripe_of_a_picture_is_drawn_within_reason(shape: tuple[int, int, int]) -> None:
+    card = load_artifact("ferplus-fp32").card
+    moment = Moment(Frame(np.zeros(shape, np.uint8), 0, 0.0, 0.0), (), Latency(1.0, 0.0, 2.0))
+    status = Status("stripe", State("playing", ""), 30.0, 9.0, 0, "ferplus-fp32", "fp32")
+    for room in (None, (640, 480)):
+        picture = Overlay(card.figures, card.crop.framing).draw(moment, status, Controls(), room)
+        assert picture.size < 60e6
