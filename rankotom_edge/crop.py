@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from rankotom_edge.faces import Face, Image, Point
 
 FloatArray = NDArray[np.float64]
 Channels = Literal[1, 3]
+PIXEL_CENTRE = 0.5 + 0.5j
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,43 @@ FERPLUS_FRAMING = Framing(left_eye=(0.316, 0.405), right_eye=(0.685, 0.399), mou
 
 
 def similarity(source: FloatArray, target: FloatArray) -> FloatArray:
-    """The rotation, scale and shift that best carries ``source`` points to ``target``, as 2x3.
+    """The rotation, scale and shift that best carries ``source`` points to ``target``, as 2x3."""
+    return _matrix(*_turn_and_shift(source.tolist(), target.tolist()))
+
+
+def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channels) -> Image:
+    """The face as the network sees it: (channels, size, size), grey or RGB.
+
+    A large face is first drawn at about its own resolution and then averaged down in whole blocks,
+    so that shrinking does not alias; beyond the picture its border is repeated.
+    """
+    turn, shift = _turn_and_shift(
+        (face.left_eye, face.right_eye, face.mouth),
+        [(x * size, y * size) for x, y in (framing.left_eye, framing.right_eye, framing.mouth)],
+    )
+    blocks = max(1, math.ceil(1 / abs(turn)))
+    turn, side = turn * blocks, size * blocks
+    # warpAffine counts from the first pixel's centre, our points from its corner.
+    shift = shift * blocks + turn * PIXEL_CENTRE - PIXEL_CENTRE
+    part, corner = _part_drawn(image, turn, shift, side)
+    drawn = cv2.warpAffine(
+        cv2.cvtColor(part, cv2.COLOR_BGR2GRAY) if channels == 1 else part,
+        _matrix(turn, shift + turn * corner),
+        (side, side),
+        flags=cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return resized(np.asarray(drawn, dtype=np.uint8), size, channels)
+
+
+def _turn_and_shift(source: Sequence[Point], target: Sequence[Point]) -> tuple[complex, complex]:
+    """t = turn s + shift, with points as complex numbers: turn rotates and scales.
 
     Least squares over the points (Umeyama 1991, without reflection). In the plane it has a closed
-    form: with points as centred complex numbers s and t, rotation and scale are the one number
-    sum(conj(s) t) / sum(|s|^2).
+    form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2). In plain numbers, for numpy
+    takes ten times as long over three points, at every frame.
     """
-    # In plain numbers: for three points numpy takes ten times as long, at every frame.
-    s = [complex(x, y) for x, y in source.tolist()]
-    t = [complex(x, y) for x, y in target.tolist()]
+    s, t = [complex(*point) for point in source], [complex(*point) for point in target]
     s_centre, t_centre = sum(s) / len(s), sum(t) / len(t)
     spread = sum(abs(point - s_centre) ** 2 for point in s)
     if spread == 0:
@@ -83,50 +112,27 @@ def similarity(source: FloatArray, target: FloatArray) -> FloatArray:
         )
     pairs = zip(s, t, strict=True)
     turn = sum((a - s_centre).conjugate() * (b - t_centre) for a, b in pairs) / spread
-    shift = t_centre - turn * s_centre
+    return turn, t_centre - turn * s_centre
+
+
+def _matrix(turn: complex, shift: complex) -> FloatArray:
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
 
 
-def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channels) -> Image:
-    """The face as the network sees it: (channels, size, size), grey or RGB.
-
-    A large face is first drawn at about its own resolution and then averaged down in whole blocks,
-    so that shrinking does not alias; beyond the picture its border is repeated.
-    """
-    source = np.array([face.left_eye, face.right_eye, face.mouth], dtype=np.float64)
-    to_crop = similarity(source, framing.points * size)
-    scale = math.hypot(to_crop[0, 0], to_crop[1, 0])
-    blocks = max(1, math.ceil(1 / scale))
-    matrix = to_crop * blocks
-    # warpAffine counts from the first pixel's centre, our points from its corner.
-    matrix[:, 2] += matrix[:, :2] @ [0.5, 0.5] - 0.5
-    part, corner = _part_drawn(image, matrix, size * blocks)
-    matrix[:, 2] += matrix[:, :2] @ corner
-    drawn = cv2.warpAffine(
-        cv2.cvtColor(part, cv2.COLOR_BGR2GRAY) if channels == 1 else part,
-        matrix,
-        (size * blocks, size * blocks),
-        flags=cv2.INTER_LINEAR,
-        borderMode=cv2.BORDER_REPLICATE,
-    )
-    return resized(np.asarray(drawn, dtype=np.uint8), size, channels)
-
-
-def _part_drawn(image: Image, matrix: FloatArray, side: int) -> tuple[Image, FloatArray]:
+def _part_drawn(image: Image, turn: complex, shift: complex, side: int) -> tuple[Image, complex]:
     """The part of the picture that a square of ``side`` is drawn from, and its upper left corner.
 
     To turn this part grey first and draw one channel takes a third of drawing all three.
     """
     height, width = image.shape[:2]
-    back = cv2.invertAffineTransform(matrix)
-    corners = np.array([(0, 0, 1), (side, 0, 1), (0, side, 1), (side, side, 1)]) @ back.T
-    left, top = np.floor(corners.min(axis=0)).astype(int) - 2
-    right, bottom = np.ceil(corners.max(axis=0)).astype(int) + 3
+    corners = [(drawn - shift) / turn for drawn in (0, side, side * 1j, side + side * 1j)]
+    across, down = [corner.real for corner in corners], [corner.imag for corner in corners]
     # A face wholly beyond the border is drawn from the border's last pixels.
-    left, right = min(max(left, 0), width - 1), max(min(right, width), 1)
-    top, bottom = min(max(top, 0), height - 1), max(min(bottom, height), 1)
-    part = image[top : max(bottom, top + 1), left : max(right, left + 1)]
-    return part, np.array([left, top], dtype=np.float64)
+    left = min(max(math.floor(min(across)) - 2, 0), width - 1)
+    top = min(max(math.floor(min(down)) - 2, 0), height - 1)
+    right = max(min(math.ceil(max(across)) + 3, width), left + 1)
+    bottom = max(min(math.ceil(max(down)) + 3, height), top + 1)
+    return image[top:bottom, left:right], complex(left, top)
 
 
 def resized(image: Image, size: int, channels: Channels) -> Image:

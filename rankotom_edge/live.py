@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import cv2
 import numpy as np
 
 from rankotom_edge.classifier import Classifier
@@ -16,7 +17,7 @@ from rankotom_edge.desk import Desk
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
-from rankotom_edge.quality import measure_quality
+from rankotom_edge.quality import Quality, measure_quality
 from rankotom_edge.readings import confidence_needed, read_expression
 from rankotom_edge.smoothing import Smoother
 from rankotom_edge.sources import Source
@@ -29,6 +30,7 @@ PATIENCE = 0.05
 
 class View(Protocol):
     interactive: bool  # somebody is there to press a key
+    blank: bool  # nobody looks either: nothing need be shown
 
     @property
     def closed(self) -> bool: ...
@@ -91,6 +93,7 @@ class Reader:
         self._detect = Stopwatch(detect)
         self._tracker = Tracker(self._detect, stills=stills)
         self._smoother = Smoother()
+        self._qualities: dict[int, tuple[float | None, Quality]] = {}
         self._needed = confidence_needed(classifier.artifact.card.figures["bins"], max_error)
 
     def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
@@ -101,10 +104,12 @@ class Reader:
         card = self._classifier.artifact.card
         contract = card.crop
         crops = np.zeros((len(faces), contract.channels, contract.size, contract.size), np.uint8)
+        qualities = []
         for place, tracked in enumerate(faces):
             crops[place] = crop(
                 frame.image, tracked.face, contract.framing, contract.size, contract.channels
             )
+            qualities.append(self._quality(frame, tracked, crops[place]))
         started = time.perf_counter()
         scores = self._classifier.classify(crops)
         classify = 1000 * (time.perf_counter() - started)
@@ -117,15 +122,24 @@ class Reader:
                     labels=card.labels,
                     raw=raw,
                     probabilities=self._smoother.update(tracked.track, raw, frame.time),
-                    quality=measure_quality(frame.image, tracked.face, crops[place]),
+                    quality=qualities[place],
                     needed=self._needed,
                     crop=crops[place],
                     evidence=None if scores.evidence is None else scores.evidence[place],
                 )
             )
         self._smoother.keep(frame.time)
+        self._qualities = {face.track: self._qualities[face.track] for face in faces}
         total = 1000 * (time.monotonic() - frame.captured)
         return Moment(frame, tuple(readings), Latency(self._detect.milliseconds, classify, total))
+
+    def _quality(self, frame: Frame, tracked: TrackedFace, seen: Image) -> Quality:
+        """Measured when the face is found, some seven times a second; in between it holds."""
+        score, known = self._qualities.get(tracked.track, (None, None))
+        if known is None or tracked.detected or tracked.face.score != score:
+            known = measure_quality(frame.image, tracked.face, seen)
+            self._qualities[tracked.track] = (tracked.face.score, known)
+        return known
 
 
 def status(source: Source, reader: AnyReader, tally: Tally, desk: Desk, now: float) -> Status:
@@ -148,6 +162,9 @@ def watch(
 ) -> None:
     """Until the source ends, the person has seen enough, or ``stop`` says so."""
     moment: Moment | None = None
+    # OpenCV's pictures here are small: to wake its threads costs more than they save, and they
+    # would take the core that decodes the next frame.
+    cv2.setNumThreads(1)
     while not (desk.quit or view.closed):
         now = time.monotonic()
         elapsed = tally.seconds(now) if source.live or moment is None else moment.frame.time
@@ -165,6 +182,8 @@ def watch(
             if not (source.photographs and view.interactive):
                 break
             time.sleep(PATIENCE)  # the last photograph stays until the person has seen enough
+        if view.blank:
+            continue
         now = time.monotonic()
         shown = status(source, reader, tally, desk, now)
         view.show(moment, shown, desk.controls)

@@ -84,9 +84,9 @@ class Quality:
 
 def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
     """``crop`` is the face as the network sees it: (channels, size, size)."""
-    seen = crop.mean(axis=0, dtype=np.float32) if len(crop) > 1 else crop[0].astype(np.float32)
+    seen = crop[0] if len(crop) == 1 else crop.mean(axis=0).astype(np.uint8)
     mean, deviation = (float(figure[0, 0]) for figure in cv2.meanStdDev(seen))
-    edges = float(cv2.norm(cv2.Laplacian(seen, cv2.CV_32F))) / math.sqrt(seen.size)
+    edges = float(cv2.norm(cv2.Laplacian(seen, cv2.CV_16S))) / math.sqrt(seen.size)
     burnt_out = float(np.count_nonzero(seen >= BURNT_OUT)) / seen.size
     return Quality.of(
         size=_part(_eyes(face), POOR_EYES),

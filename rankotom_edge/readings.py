@@ -185,9 +185,10 @@ def unsure_because(confidence: float, quality: Quality, needed: float) -> str | 
 def find_blend(probabilities: FloatArray, labels: tuple[str, ...]) -> Blend | None:
     if len(labels) < 2:
         return None
-    first, second = (int(index) for index in np.argsort(-probabilities, kind="stable")[:2])
-    together = probabilities[first] + probabilities[second]
-    if probabilities[second] < LEAST_SECOND - ROUNDING or together < LEAST_TOGETHER - ROUNDING:
+    shares = probabilities.tolist()
+    first, second = sorted(range(len(shares)), key=lambda index: -shares[index])[:2]
+    together = shares[first] + shares[second]
+    if shares[second] < LEAST_SECOND - ROUNDING or together < LEAST_TOGETHER - ROUNDING:
         return None
     return _blend(labels, probabilities, first, second)
 

@@ -15,6 +15,7 @@ from rankotom_edge.wording import STILL, Reliability, headline, source_words
 
 class LinesView:
     closed = False
+    blank = False
     interactive = False
 
     def __init__(self, output: TextIO, figures: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from rankotom_edge.moment import Moment, Status
 
 
 class NoView:
+    blank = True
     closed = False
     interactive = False
 

@@ -71,6 +71,7 @@ class WindowView:
     """The overlay in a window, drawn for the window's size so that its letters are crisp."""
 
     interactive = True
+    blank = False
 
     def __init__(self, title: str, figures: Mapping[str, Any], framing: Framing) -> None:
         self._title = title

@@ -25,6 +25,7 @@ class Person:
     """A view at which somebody presses keys, each after so many frames."""
 
     interactive = True
+    blank = False
 
     def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
         self.shown: list[tuple[Moment | None, Status, Controls]] = []
