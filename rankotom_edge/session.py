@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 METADATA, READINGS, VIDEO = "metadata.json", "readings.jsonl", "video.mjpeg"
 PREFIX = "session-"
-PROMISED = ("source", "started", "fps", "video", "complete", "model")
+PROMISED = ("source", "started", "fps", "video", "complete")
+OF_THE_MODEL = ("name", "precision", "labels")
 
 # A face cropped again from the video must read as it did live.
 JPEG_QUALITY = 95
@@ -235,8 +236,9 @@ def read_session(folder: Path) -> Session:
                 f"up to {FORMAT}. Update rankotom-edge."
             )
         missing = [name for name in PROMISED if name not in metadata]
-        if missing or not {"name", "precision"} <= metadata["model"].keys():
-            raise ValueError(f"no {', '.join(missing) or 'name of the model'}")
+        missing += [name for name in OF_THE_MODEL if name not in metadata["model"]]
+        if missing:
+            raise ValueError(f"no {', '.join(missing)}")
         width, height = metadata["size"] or USUAL_SIZE
         session = Session(
             folder=chosen,

@@ -127,9 +127,11 @@ def test_a_reel_that_fails_at_once_is_an_error_without_a_thread_left() -> None:
     assert threading.active_count() == before
 
 
-def test_a_reel_that_fails_later_ends_there() -> None:
+def test_a_reel_that_fails_later_says_so_behind_its_last_frame() -> None:
     with ReelSource(CountedReel(fails_at=2), paced=False) as source:
-        assert [source.read(timeout=5) is None for _ in range(3)] == [False, False, True]
+        assert [source.read(timeout=5) is None for _ in range(2)] == [False, False]
+        with pytest.raises(RankotomError, match="the reel is torn"):
+            source.read(timeout=5)
         assert source.state.kind == "ended"
 
 

@@ -79,13 +79,15 @@ def test_a_page_never_outgrows_the_terminal(
 
 
 def test_a_face_has_a_bar_for_each_emotion_in_the_order_of_the_model(
-    printed: Printed, showing: Any
+    printed: Printed, showing: Any, reliability: Reliability
 ) -> None:
     lines = printed(showing.moment(showing.reading(sadness=0.7, anger=0.1)))
     page = "\n".join(lines)
     assert "sadness" in lines[1]
     assert "70 %" in lines[1]
-    assert "right 71 times in 100" in lines[2]
+    right = reliability.at(0.7)
+    assert right is not None
+    assert f"right {100 * right:.0f} times in 100" in lines[2]
     bars = lines[3 : 3 + len(EMOTIONS)]
     assert [line.split()[0] for line in bars] == list(EMOTIONS)
     longest = max(bars, key=lambda line: line.count("▇"))
@@ -147,14 +149,16 @@ def test_a_still_a_loss_and_nobody_are_said_plainly(printed: Printed, showing: A
     assert "waiting for camera 0" in "\n".join(printed(None))
 
 
-def test_the_keys_show_help_diagram_crop_and_picture(printed: Printed, showing: Any) -> None:
+def test_the_keys_show_help_diagram_crop_and_picture(
+    printed: Printed, showing: Any, reliability: Reliability
+) -> None:
     moment = showing.moment(showing.reading(happiness=0.9))
     helped = "\n".join(printed(moment, Controls(help=True)))
     for key, words in KEYS.items():
         assert (words in helped) is (key != "c")
     assert "a small picture" in helped
     diagram = "\n".join(printed(moment, Controls(reliability=True)))
-    assert "ECE 1.8 %, 1,789 faces" in diagram
+    assert f"ECE {100 * reliability.figures['ece']:.1f} %, 1,789 faces" in diagram
     assert "93–100" in diagram
     assert sum(line.count("▀") for line in printed(moment, Controls(crop=True))) == 24 * 12
     assert sum(line.count("▀") for line in printed(moment, picture=True)) == 38 * 14
