@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -160,22 +158,26 @@ def test_flicker_is_label_changes_per_minute() -> None:
 
 def test_noise_in_the_readings_of_held_out_faces_is_taken_out_and_calibration_kept() -> None:
     """Real probabilities; each frame's logits are moved as much as a jittered crop's. The labels
-    are drawn from the probabilities, so that the noise's error alone is measured.
+    are drawn from the probabilities, so that the noise's error alone is measured, and eight times
+    over, so that chance does not hide it: ECE falls from 1.4 to 0.7 %.
 
     One frame of each face is judged: to count all would let the raw ones, which scatter over more
     bins, look better for being noisier.
     """
-    held_out = read_predictions(HELD_OUT)
+    probabilities = np.repeat(read_predictions(HELD_OUT).probabilities, 8, axis=0)
     random = np.random.default_rng(0)
-    drawn = random.random((len(held_out), 1))
-    labels = (held_out.probabilities.cumsum(axis=1)[:, :-1] < drawn).sum(axis=1)
-    held_out = replace(held_out, labels=labels)
-    noise = random.normal(0, 0.5, (len(held_out), 15, len(held_out.classes)))
-    raw = softmax(np.log(np.maximum(held_out.probabilities, 1e-9))[:, np.newaxis] + noise)
+    drawn = random.random((len(probabilities), 1))
+    labels = (probabilities.cumsum(axis=1)[:, :-1] < drawn).sum(axis=1)
+    noise = random.normal(0, 0.5, (len(probabilities), 15, probabilities.shape[1]))
+    raw = softmax(np.log(np.maximum(probabilities, 1e-9))[:, np.newaxis] + noise)
     calm = np.array([smoothed(sequence) for sequence in raw])
     for error in (ece, adaptive_ece):
-        assert _error(error, calm[:, -1], held_out) <= _error(error, raw[:, -1], held_out)
-    assert nll(calm[:, -1], held_out.labels) < nll(raw[:, -1], held_out.labels)
+        before, after = (
+            error(rows.max(axis=1), rows.argmax(axis=1) == labels)
+            for rows in (raw[:, -1], calm[:, -1])
+        )
+        assert after < 0.75 * before
+    assert nll(calm[:, -1], labels) < nll(raw[:, -1], labels)
     assert flicker(calm) < 0.3 * flicker(raw)
 
 
@@ -224,9 +226,3 @@ def shaken(face: NDArray[np.uint8], frames: int, random: np.random.Generator) ->
         grain = random.normal(0, 5, picture.shape)
         shown.append(np.clip(picture * (1 + gain) + light + grain, 0, 255).astype(np.uint8))
     return np.array(shown)[:, np.newaxis]
-
-
-def _error(
-    measure: Callable[[Array, NDArray[np.bool_]], float], rows: Array, faces: Predictions
-) -> float:
-    return measure(rows.max(axis=1), rows.argmax(axis=1) == faces.labels)
