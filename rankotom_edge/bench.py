@@ -105,16 +105,20 @@ class Footprint:
 
 
 class Watchman:
-    """A sink that looks at the footprint once the loop has settled, and at its end."""
+    """A sink that looks at the footprint once the loop has settled, and at its last frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, last: int) -> None:
         self.frames = 0
         self.settled: Footprint | None = None
+        self.at_last: Footprint | None = None
+        self._last = last
 
     def write(self, moment: Moment) -> None:
         self.frames += 1
         if self.frames == SETTLED:
             self.settled = Footprint.now()
+        if self.frames == self._last:
+            self.at_last = Footprint.now()
 
 
 def write_clip(path: Path, frames: int) -> None:
@@ -179,12 +183,13 @@ def bench(frames: int) -> None:
 
 
 def soak(frames: int) -> None:
-    watchman = Watchman()
+    watchman = Watchman(frames)
     before = Footprint.now()
     run(open_source("demo"), watchman, frames)
     after = Footprint.now()
-    assert watchman.settled is not None
-    growth = after.megabytes - watchman.settled.megabytes
+    if watchman.settled is None or watchman.at_last is None:
+        sys.exit(f"{watchman.frames} frames are too few: it settles in {SETTLED}")
+    growth = watchman.at_last.megabytes - watchman.settled.megabytes
     print(f"{watchman.frames} frames of the demo")
     print(f"  memory after {SETTLED} frames   {watchman.settled.megabytes:.1f} MB")
     print(f"  growth since              {growth:+.1f} MB   (under 10)")
