@@ -169,6 +169,8 @@ class Tracker:
         self, frame: Frame, seen_now: Image, tracks: tuple[Track, ...]
     ) -> tuple[Face, ...]:
         """What the whole picture shows beside the known faces, if it is time to search it."""
+        if tracks and frame.time - self._searched < SEARCH_SOON:
+            return ()
         placed = [track.face for track in tracks if track.placed]
         moved = self._glance_searched.shape == seen_now.shape and moved_outside(
             self._glance_searched, seen_now, placed, frame.image.shape
