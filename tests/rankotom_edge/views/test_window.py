@@ -157,10 +157,15 @@ def test_the_window_shows_the_overlay_at_its_own_size(program: Program, tmp_path
     program.wait_for("size 1200 700")
     program.press("m")
     program.wait_for("key m")
-    time.sleep(0.5)
-    shot = program.screenshot(tmp_path / "shot.png")
-    happiness = np.all(shot == bgr(EMOTION_HEX["happiness"]), axis=2)
-    assert happiness[:700, :1200].sum() > 200  # to the pixel: nothing was scaled after drawing
+    happiness = np.zeros((900, 1400), bool)
+
+    def painted() -> list[str]:
+        """Qt paints when it finds the time, and a picture may catch it in between."""
+        shot = program.screenshot(tmp_path / "shot.png")
+        happiness[:] = np.all(shot == bgr(EMOTION_HEX["happiness"]), axis=2)
+        return ["to the pixel: nothing was scaled"] if happiness[:700, :1200].sum() > 200 else []
+
+    program.until(painted)
     assert happiness[700:].sum() == 0
 
 
