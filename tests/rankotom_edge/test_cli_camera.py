@@ -17,6 +17,7 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.artifact import load_artifact
+from rankotom_edge.readings import confidence_needed
 
 DEMO = ["--source", "demo", "--view", "none"]
 PLAYED = ["ffmpeg", "-loglevel", "quiet", "-re", "-stream_loop", "-1"]
@@ -98,24 +99,18 @@ def test_a_folder_of_photographs_is_read_one_by_one(tmp_path: Path) -> None:
     assert [len(line["faces"]) for line in lines] == [1, 1, 1]
 
 
-def test_a_smaller_error_budget_makes_more_readings_unsure() -> None:
-    """The threshold comes from the table that the model carries."""
+def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for() -> None:
     bins = load_artifact("ferplus-fp32").card.figures["bins"]
-    assert bins[-1]["accuracy"] > 0.95
-    generous = lines_of("--source", "demo", "--frames", "60")
-    strict = lines_of("--source", "demo", "--frames", "60", "--max-error", "3%")
-    unsure = [
-        sum(face["verdict"] == "unsure" for line in lines for face in line["faces"])
-        for lines in (generous, strict)
-    ]
-    confidences = [face["confidence"] for line in strict for face in line["faces"]]
-    assert unsure[0] <= unsure[1]
-    for line in strict:
-        for face in line["faces"]:
-            if face["verdict"] == "sure":
-                assert face["confidence"] > np.median(confidences) - 0.3
-    reasons = [face["reason"] for line in strict for face in line["faces"] if face["reason"]]
-    assert all("needed" in reason or len(reason) < 40 for reason in reasons)
+    asked = []
+    for budget in ("50%", "0.2", "3 %"):
+        lines = lines_of("--source", "demo", "--frames", "20", "--max-error", budget)
+        faces = [face for line in lines for face in line["faces"]]
+        (needed,) = {face["needed"] for face in faces}
+        asked.append(needed)
+        for face in faces:
+            assert (face["verdict"] == "sure") == (face["confidence"] >= needed)
+    assert asked == [round(confidence_needed(bins, error), 5) for error in (0.5, 0.2, 0.03)]
+    assert asked[0] < asked[1] < asked[2]
 
 
 @pytest.mark.parametrize(
