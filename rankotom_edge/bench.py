@@ -18,6 +18,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from rankotom_edge import models
 from rankotom_edge.artifact import load_artifact
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.desk import Desk
@@ -28,7 +29,6 @@ from rankotom_edge.sources import Source, open_source
 from rankotom_edge.tally import Tally
 from rankotom_edge.views.nothing import NoView
 
-MODEL = "ferplus-fp32"
 MAX_ERROR = 0.5
 WARM_UP = 30  # frames before the clock starts: caches, and the track that a face must earn
 SETTLED = 1000  # frames after which memory must not grow
@@ -138,7 +138,7 @@ def write_clip(path: Path, frames: int) -> None:
 
 def run(source: Source, sink: Ledger | Watchman, frames: int) -> None:
     with source, FaceDetector() as detector:
-        reader = Reader(detector.detect, Classifier(load_artifact(MODEL)), MAX_ERROR)
+        reader = Reader(detector.detect, Classifier(load_artifact(models.DEFAULT)), MAX_ERROR)
         tally = Tally(time.monotonic())
         watch(source, reader, NoView(), Desk([sink]), tally, Stop(frames=frames))
 
@@ -170,7 +170,7 @@ def first_reading() -> float:
 
 def bench(frames: int) -> None:
     cost = measure_loop(frames)
-    print(f"{cost.frames} frames of 640x480, one face, {MODEL}, no view")
+    print(f"{cost.frames} frames of 640x480, one face, {models.DEFAULT}, no view")
     print(f"  whole loop / (detector + classifier)  {cost.ratio:.2f}   (at most 1.25)")
     print(f"  frames a second                       {cost.fps:.0f}   (at least 60)")
     print(f"  capture to reading, p50               {cost.latency(0.5):.1f} ms")

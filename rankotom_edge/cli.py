@@ -16,7 +16,7 @@ from rankotom_edge.commands.drift import drift
 from rankotom_edge.commands.evaluate import evaluate
 from rankotom_edge.commands.export import export
 from rankotom_edge.commands.models import models
-from rankotom_edge.commands.output import drop_output
+from rankotom_edge.commands.output import INTERRUPTED, drop_output
 from rankotom_edge.commands.pages import OverviewPage, add_command
 from rankotom_edge.commands.replay import replay
 from rankotom_edge.commands.train import train
@@ -26,7 +26,6 @@ CALIBRATION = "Calibration"
 MODELS = "Models"
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
 
 app = typer.Typer(

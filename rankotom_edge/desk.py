@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 from calib.errors import RankotomError
+from rankotom_edge.closing import Closing
 from rankotom_edge.controls import Controls, pressed
 from rankotom_edge.moment import Moment, Status
 
@@ -29,7 +29,7 @@ class Recording(Sink, Protocol):
     def close(self) -> None: ...
 
 
-class Desk:
+class Desk(Closing):
     """``record`` and ``snapshot`` are None where there is nothing to record, as in a replay."""
 
     def __init__(
@@ -84,17 +84,6 @@ class Desk:
 
     def notice(self, now: float) -> str | None:
         return self._notice if now - self._noticed < NOTICE_SECONDS else None
-
-    def __enter__(self) -> Desk:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         recording, self._recording = self._recording, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Literal
 
 import cv2
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from calib.errors import RankotomError
 from rankotom_edge.chatter import without_chatter
+from rankotom_edge.closing import Closing
 
 Image = NDArray[np.uint8]
 Point = tuple[float, float]
@@ -78,7 +79,7 @@ class Face:
         )
 
 
-class FaceDetector:
+class FaceDetector(Closing):
     """Finds every face in a picture. ``short`` range is for webcams (three times faster), ``full``
     for faces up to five metres away."""
 
@@ -112,17 +113,6 @@ class FaceDetector:
 
     def close(self) -> None:
         self._detection.close()
-
-    def __enter__(self) -> FaceDetector:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @cache

@@ -28,7 +28,8 @@ Bins: TypeAlias = Sequence[Mapping[str, Any]]  # an artifact's figures["bins"]
 # within 0.02 of the best (0.333), on the half of valid to choose by: precision 28 %, recall 37 %.
 # Naming always would give 12 %, and people split their votes on 19 % of the faces. In 54 % of the
 # blends named each emotion has at least two of ten votes. On the other half: 29, 37 and 52 %. Nine
-# tenths together would be more precise (31 %, recall 28 %), but would leave out 52 + 31.
+# tenths together would be more precise (31 %, recall 28 %), but would leave out 52 + 31. All by the
+# embedded model before this one.
 LEAST_SECOND = 0.20
 LEAST_TOGETHER = PAIR_SHARE
 

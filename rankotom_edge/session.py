@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import cv2
@@ -33,6 +32,7 @@ import numpy as np
 from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from rankotom_edge import __version__
+from rankotom_edge.closing import Closing
 from rankotom_edge.crop import Framing, crop
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
@@ -93,7 +93,7 @@ def describe_session(
     }
 
 
-class Recorder:
+class Recorder(Closing):
     """Writes a session into a new folder inside ``parent``, named by its start."""
 
     def __init__(self, parent: Path, metadata: Mapping[str, object], video: bool = False) -> None:
@@ -139,17 +139,6 @@ class Recorder:
             self._write_metadata()
         except OSError as error:
             raise self._stopped(error) from error
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _open(self, name: str) -> FileIO:
         """Without a buffer, so that every write reaches the file or says why not."""

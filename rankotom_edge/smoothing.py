@@ -16,8 +16,9 @@ since the likeliest class is the one that noise favoured; the average takes that
 probabilities instead makes it less sure than it has reason to be, as it does for ensembles (Rahaman
 and Thiery 2021).
 
-Measured on the 3,579 faces of FERPlus valid, each shaken, relit and noisy for ten frames at 30 a
-second; of each of the last six frames one figure over all faces, and their mean:
+Measured once, by the embedded model before this one (81.2 %), on the 3,579 faces of FERPlus valid,
+each shaken, relit and noisy for ten frames at 30 a second; of each of the last six frames one
+figure over all faces, and their mean:
 
                   ECE     AECE    NLL     accuracy   label changes a minute
     raw           2.0 %   2.0 %   0.609   78.2 %     185

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from rankotom_edge import models
 from rankotom_edge.commands.viewing import (
     OUTPUT,
     FastOption,
@@ -28,7 +29,6 @@ from rankotom_edge.commands.viewing import (
 )
 
 MODEL = "How faces are read"
-DEFAULT_MODEL = "ferplus-fp32"
 SESSIONS = "sessions"  # where the r key records to when --record does not say
 
 
@@ -103,7 +103,7 @@ def camera(
             help="An embedded name or an [bold].onnx[/] file.",
             rich_help_panel=MODEL,
         ),
-    ] = DEFAULT_MODEL,
+    ] = models.DEFAULT,
     max_error: Annotated[
         str,
         typer.Option(

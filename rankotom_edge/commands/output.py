@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.stream import STDOUT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-STDOUT = "-"
+INTERRUPTED = 130  # the exit status after Ctrl-C, by custom 128 and the signal
 
 JsonTarget = Annotated[
     str | None,

@@ -8,15 +8,14 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge.commands.extras import extra
-from rankotom_edge.commands.output import STDOUT, JsonTarget, show, write_json
+from rankotom_edge.commands.output import INTERRUPTED, JsonTarget, show, write_json
 from rankotom_edge.commands.predictions import DataOption
+from rankotom_edge.stream import STDOUT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from train.recipe import Recipe
-
-INTERRUPTED = 130
 
 
 def train(

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calib.errors import RankotomError
-from rankotom_edge.commands.output import STDOUT, drop_output
+from rankotom_edge.commands.output import INTERRUPTED, drop_output
+from rankotom_edge.stream import STDOUT
 
 if TYPE_CHECKING:
     from rankotom_edge.controls import Controls
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from rankotom_edge.tally import Tally
 
 OUTPUT = "What is shown and kept"
-INTERRUPTED = 130
 
 
 class ViewName(str, Enum):
@@ -136,7 +136,7 @@ def snapshot_to(
 
 
 def say_what_it_came_to(tally: Tally, source: Source, quiet: bool = False) -> None:
-    """``quiet``: of what came to nothing alone, as where a program reads the stream."""
+    """``quiet``: only what went wrong with the source, as where a program reads the stream."""
     remark = source.state.words.partition(": ")[2]
     if remark and not source.live:
         print(f"note: {source.name}: {remark}", file=sys.stderr)

@@ -1,1 +1,3 @@
-"""The embedded models: data, no code."""
+"""The embedded models: data, and the name of the one that is used unless another is asked for."""
+
+DEFAULT = "ferplus-fp32"

@@ -6,11 +6,11 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import cv2
 
+from rankotom_edge.closing import Closing
 from rankotom_edge.overlay import Overlay, natural_sheet
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def screen_available() -> bool:
     return connected
 
 
-class WindowView:
+class WindowView(Closing):
     """The overlay in a window, drawn for the window's size so that its letters are crisp."""
 
     interactive = True
@@ -99,17 +99,6 @@ class WindowView:
         if self._window is not None:
             self._window.close()
 
-    def __enter__(self) -> WindowView:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 def opening_size(moment: Moment | None, status: Status) -> tuple[int, int]:
     """The width and height of a window that picture and line fill without a rest."""
@@ -118,7 +107,7 @@ def opening_size(moment: Moment | None, status: Status) -> tuple[int, int]:
     return round(sheet.width * zoom), round(sheet.height * zoom)
 
 
-class Window:
+class Window(Closing):
     """One window: pictures in, key names out. For the main thread alone, as OpenCV's are."""
 
     def __init__(self, title: str, size: tuple[int, int]) -> None:
@@ -160,17 +149,6 @@ class Window:
             cv2.destroyWindow(self.title)
             cv2.waitKey(1)
         self.closed = True
-
-    def __enter__(self) -> Window:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _still_open(self) -> bool:
         """Looked at before each picture: OpenCV would open a closed window again for it."""
