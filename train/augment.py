@@ -22,6 +22,7 @@ class Strength:
     scale: float = 0.0  # 0.1: from 90 % to 110 %
     light: float = 0.0  # brightness and contrast, as a share of the range
     erase: float = 0.0  # side of the erased square as a share of the width
+    darkest: float = 1.0  # the least of its light that a face may keep
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ def draw(count: int, strength: Strength, generator: Generator) -> Draws:
     transform[:, 1, 0] = scale * angle.sin()
     transform[:, 1, 1] = scale * angle.cos()
     transform[:, :, 2] = shift
-    light = torch.stack(
-        [1 + between(-1, 1) * strength.light, between(-1, 1) * strength.light], dim=1
-    )
+    gain, offset = 1 + between(-1, 1) * strength.light, between(-1, 1) * strength.light
     side = between(0, 1) * strength.erase
     erased = torch.cat([between(0, 1, 2), side[:, None]], dim=1)
+    # Less light scales pixels towards black, which is -1; the cube keeps most faces near theirs.
+    exposure = strength.darkest ** between(0, 1) ** 3
+    light = torch.stack([gain * exposure, gain * (exposure - 1) + offset], dim=1)
     return Draws(transform, light, erased)
 
 

@@ -152,13 +152,19 @@ def weight_file(path: Path) -> dict[str, Tensor]:
 
 
 def load_weights(path: Path, network: nn.Module) -> None:
-    """Weights to start from, under torchvision's names; the last layer starts anew.
+    """Weights to start from: a checkpoint's averaged ones, or any under torchvision's names.
 
+    Foreign weights know other classes, so the last layer starts anew; a checkpoint's goes on.
     torchvision's older files have no num_batches_tracked, which nothing here depends on.
     """
     own, given = network.state_dict(), weight_file(path)
+    checkpoint = "averaged.fc.weight" in given
+    if checkpoint:
+        given = {key.removeprefix("averaged."): value for key, value in given.items()}
     wanted = {
-        key for key in own if not key.startswith("fc.") and not key.endswith("num_batches_tracked")
+        key
+        for key in own
+        if (checkpoint or not key.startswith("fc.")) and not key.endswith("num_batches_tracked")
     }
     fits = {key for key in wanted if key in given and given[key].shape == own[key].shape}
     if fits != wanted:

@@ -63,7 +63,7 @@ def train(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Start from these: [bold].pth[/] or [bold].safetensors[/], torchvision's names.",
+            help="Start from these: a checkpoint, or torchvision's, as .pth or .safetensors.",
         ),
     ] = None,
     threads: Annotated[

@@ -97,6 +97,18 @@ def test_light_is_a_gain_and_an_offset() -> None:
     )
 
 
+def test_a_darker_face_is_scaled_towards_black_and_most_keep_their_light() -> None:
+    draws = drawn(2000, Strength(shift=0.0, flip=False, darkest=0.1))
+    exposure = draws.light[:, 0]
+    assert exposure.min() < 0.12
+    assert exposure.max() <= 1
+    assert exposure.median() > 0.6
+    faces = random_faces(2000)
+    darker = augment(faces, draws, 16)
+    expected = exposure[:, None, None, None] * faces / 127.5 - 1
+    torch.testing.assert_close(darker, expected, atol=1e-4, rtol=0)
+
+
 def test_the_erased_square_lies_where_it_was_drawn() -> None:
     inside = erasure(torch.tensor([[0.25, 0.75, 0.5]]), 16)[0, 0]
     rows, columns = torch.nonzero(inside, as_tuple=True)

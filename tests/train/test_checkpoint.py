@@ -20,7 +20,7 @@ from train.checkpoint import load_checkpoint, load_weights, save_checkpoint
 from train.loop import build_optimizer, train
 from train.networks import NetworkName, build_network
 from train.ranks import Ranks
-from train.recipe import Recipe
+from train.recipe import Recipe, find_recipe
 
 
 def save(path: Path, recipe: Recipe, epoch: int = 1, width: int = 4) -> nn.Module:
@@ -224,6 +224,30 @@ def test_weights_to_start_from_fill_all_but_the_last_layer(tmp_path: Path, suffi
     )
     assert torch.equal(loaded["layer4.1.bn2.running_var"], given["layer4.1.bn2.running_var"])
     assert torch.equal(loaded["fc.weight"], head)
+
+
+def test_a_run_may_start_from_the_averaged_weights_of_another_last_layer_included(
+    tmp_path: Path,
+) -> None:
+    torch.manual_seed(1)
+    first, averaged, network = (
+        build_network("edge-narrow", channels=1, classes=8, dropout=0.0) for _ in range(3)
+    )
+    recipe = find_recipe("edge-ferplus")
+    save_checkpoint(
+        tmp_path / "checkpoint.safetensors",
+        recipe=recipe,
+        epoch=1,
+        network=first,
+        averaged=averaged,
+        optimizer=build_optimizer(recipe, first),
+        thresholds=torch.zeros(8),
+    )
+    load_weights(tmp_path / "checkpoint.safetensors", network)
+    assert all(
+        torch.equal(value, averaged.state_dict()[key])
+        for key, value in network.state_dict().items()
+    )
 
 
 def test_torchvisions_older_files_without_batch_counts_fit_too(tmp_path: Path) -> None:
