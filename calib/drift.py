@@ -204,7 +204,7 @@ class Verdict:
 class Drift:
     """``change`` is candidate less reference; ``intervals`` are paired, and of ``flips`` too.
 
-    The ratios are candidate to reference: a size ratio of 0.26 is a file a quarter as large.
+    The ratio is candidate to reference: a size ratio of 0.26 is a file a quarter as large.
     """
 
     reference: Evaluation
@@ -215,7 +215,12 @@ class Drift:
     confidence_shift: ConfidenceShift
     per_class: tuple[ClassDrift, ...]
     size_ratio: float | None = None
-    latency_ratio: float | None = None
+    latency_ms: tuple[float, float] | None = None  # of one face: the reference's, the candidate's
+
+    @property
+    def latency_ratio(self) -> float | None:
+        """0.4 is two and a half times as fast."""
+        return None if self.latency_ms is None else self.latency_ms[1] / self.latency_ms[0]
 
     def as_json(self, verdict: Verdict) -> dict[str, object]:
         """DESIGN's contract; a metric that does not apply to both is null."""
@@ -231,6 +236,11 @@ class Drift:
             "per_class": {drift.name: drift.as_json() for drift in self.per_class},
             "size_ratio": self.size_ratio,
             "latency_ratio": self.latency_ratio,
+            "latency_ms": (
+                None
+                if self.latency_ms is None
+                else dict(zip(("reference", "candidate"), self.latency_ms, strict=True))
+            ),
             "verdict": verdict.as_json(),
         }
 
@@ -244,7 +254,7 @@ def measure_drift(
     reference_temperature: float | None = None,
     candidate_temperature: float | None = None,
     size_ratio: float | None = None,
-    latency_ratio: float | None = None,
+    latency_ms: tuple[float, float] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Drift:
@@ -278,7 +288,7 @@ def measure_drift(
             for index, intervals in enumerate(class_intervals)
         ),
         size_ratio=size_ratio,
-        latency_ratio=latency_ratio,
+        latency_ms=latency_ms,
     )
 
 

@@ -81,7 +81,7 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
             f"the same {drift.reference.faces}",
-            " ".join((f"{drift_headline(drift, limits)}.", *verdict.reasons)),
+            " ".join((f"{drift_headline(drift, limits, verdict)}.", *verdict.reasons)),
             BLUE if verdict.passed else RUST,
         )
         axes = figure.subplot_mosaic(

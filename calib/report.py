@@ -68,7 +68,7 @@ def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableTy
     before, after = model_name(drift.reference), model_name(drift.candidate)
     parts: list[RenderableType] = [
         title(f"{before}  →  {after}", f"the same {drift.reference.faces}"),
-        panel(verdict.passed, drift_headline(drift, limits), verdict.reasons),
+        panel(verdict.passed, drift_headline(drift, limits, verdict), verdict.reasons),
         _change_table(drift, limits),
         note("●─ change, paired 95 % interval   ┋ limit   ◉ both   ? chance might decide"),
         note(
@@ -365,8 +365,9 @@ def _facts(drift: Drift) -> RenderableType:
             f"at worst {points(shift.worst)}, face {shift.worst_face}",
         ),
         ("temperature", _pair(drift.reference.temperature, drift.candidate.temperature)),
-        ("size", _ratio(drift.size_ratio, "of the reference's")),
-        ("latency", _ratio(drift.latency_ratio, "of the reference's")),
+        ("size", _size(drift)),
+        ("latency", _latency(drift)),
+        ("in FP32", ", ".join(map(str, _restored(drift)))),
     ]
     table = Table.grid(padding=(0, 2, 0, 0))
     for name, words in facts:
@@ -380,5 +381,28 @@ def _pair(before: float | None, after: float | None) -> str:
     return "" if before is None and after is None else " → ".join(known)
 
 
-def _ratio(ratio: float | None, of_what: str) -> str:
-    return "" if ratio is None else f"{percent(ratio, 0)} {of_what}"
+def _size(drift: Drift) -> str:
+    if drift.size_ratio is None:
+        return ""
+    known = [each.model.get("bytes") for each in (drift.reference, drift.candidate)]
+    sizes = [f"{size / 1e6:.1f} MB" for size in known if isinstance(size, int)]
+    share = percent(drift.size_ratio, 0)
+    return f"{' → '.join(sizes)}, {share}" if len(sizes) == 2 else f"{share} of the reference's"
+
+
+def _latency(drift: Drift) -> str:
+    if drift.latency_ms is None or drift.latency_ratio is None:
+        return ""
+    before, after = drift.latency_ms
+    faster = drift.latency_ratio <= 1
+    times = 1 / drift.latency_ratio if faster else drift.latency_ratio
+    return (
+        f"{before:.1f} ms → {after:.1f} ms a face, {times:.1f} times as "
+        f"{'fast' if faster else 'slow'}"
+    )
+
+
+def _restored(drift: Drift) -> tuple[object, ...]:
+    """The layers that the gate left in FP32, where the candidate says."""
+    layers = drift.candidate.model.get("layers_in_fp32", ())
+    return tuple(layers) if isinstance(layers, (list, tuple)) else ()

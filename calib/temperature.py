@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.arrays import FloatArray, as_labels, as_numbers
+from calib.arrays import FloatArray, as_labels, as_numbers, as_probabilities
 from calib.errors import RankotomError
 
 BOUNDS = (0.05, 20.0)
@@ -39,27 +39,33 @@ def fit_temperature(
 ) -> float:
     """The temperature within the bounds that minimises the NLL.
 
-    The NLL is convex in 1 / T, so along log T it has one valley, and golden section finds its
-    floor. Where there is none inside (every face right: colder is always better; every face
-    wrong: hotter is) the answer is exactly the bound, which ``at_bound`` recognises. Where no
-    temperature is better than 1 (logits all equal) the answer is 1.
+    Where there is no minimum inside (every face right: colder is always better; every face wrong:
+    hotter is) the answer is exactly the bound, which ``at_bound`` recognises. Where no temperature
+    is better than 1 (logits all equal) the answer is 1.
     """
-    low, high = bounds
-    if not (0 < low < high < math.inf):
-        raise RankotomError(f"Temperature bounds must be 0 < low < high, not {low} and {high}.")
     scores = as_numbers(logits, "logits", dimensions=2)
     truth = as_labels(labels, *scores.shape)
     below = _below_the_largest(scores)
-    given = below[np.arange(len(truth)), truth]
+    return _least_cross_entropy(below, below[np.arange(len(truth)), truth], bounds)
 
-    def nll_at(temperature: float) -> float:
-        log_sums = np.log(np.exp(below / temperature).sum(axis=1))
-        return float(np.mean(log_sums - given / temperature))
 
-    found = math.exp(_golden_section(lambda x: nll_at(math.exp(x)), math.log(low), math.log(high)))
-    untouched = [1.0] if low <= 1 <= high else []
-    candidates = [*untouched, low, high, found]
-    return min(candidates, key=nll_at)
+def match_temperature(
+    logits: ArrayLike, probabilities: ArrayLike, bounds: tuple[float, float] = BOUNDS
+) -> float:
+    """The temperature at which softmax(z / T) has the least cross-entropy to ``probabilities``.
+
+    These are another model's calibrated answers for the same faces: where there are no labels,
+    this keeps its calibration. Labels are the case of rows with a single 1 (``fit_temperature``).
+    """
+    scores = as_numbers(logits, "logits", dimensions=2)
+    wanted = as_probabilities(probabilities)
+    if wanted.shape != scores.shape:
+        raise RankotomError(
+            f"The probabilities to match have shape {wanted.shape}, but the logits {scores.shape}: "
+            "they must be two models' answers for the same faces and classes."
+        )
+    below = _below_the_largest(scores)
+    return _least_cross_entropy(below, (wanted * below).sum(axis=1), bounds)
 
 
 def at_bound(temperature: float, bounds: tuple[float, float] = BOUNDS) -> bool:
@@ -70,6 +76,27 @@ def at_bound(temperature: float, bounds: tuple[float, float] = BOUNDS) -> bool:
 def _below_the_largest(scores: FloatArray) -> FloatArray:
     differences: FloatArray = scores - scores.max(axis=1, keepdims=True)
     return differences
+
+
+def _least_cross_entropy(
+    below: FloatArray, expected: FloatArray, bounds: tuple[float, float]
+) -> float:
+    """The minimum of mean(log sum exp(z / T) - E z / T), with E z the mean of a face's logits under
+    the answer that is wanted of it.
+
+    It is convex in 1 / T, so along log T it has one valley, and golden section finds its floor.
+    """
+    low, high = bounds
+    if not (0 < low < high < math.inf):
+        raise RankotomError(f"Temperature bounds must be 0 < low < high, not {low} and {high}.")
+
+    def cost_at(temperature: float) -> float:
+        log_sums = np.log(np.exp(below / temperature).sum(axis=1))
+        return float(np.mean(log_sums - expected / temperature))
+
+    found = math.exp(_golden_section(lambda x: cost_at(math.exp(x)), math.log(low), math.log(high)))
+    untouched = [1.0] if low <= 1 <= high else []
+    return min([*untouched, low, high, found], key=cost_at)
 
 
 def _golden_section(cost: Callable[[float], float], low: float, high: float) -> float:

@@ -1,14 +1,17 @@
 """The model file: a graph and its card, written whole or not at all."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from calib.errors import RankotomError
+from calib.evaluation import Evaluation
 from calib.files import replacing
 from rankotom_edge.artifact import PREFIX, Artifact, ModelCard, read_artifact
 
@@ -57,3 +60,12 @@ def set_temperature(model: onnx.ModelProto, temperature: float) -> None:
         f"The graph has no initializer {TEMPERATURE!r}, so it cannot be calibrated. "
         "Export it from its checkpoint again."
     )
+
+
+def figures_of(evaluation: Evaluation) -> dict[str, Any]:
+    """Six decimals of a share are more than any interval; the model is the file itself."""
+    figures = {key: value for key, value in evaluation.as_json().items() if key != "model"}
+    rounded: dict[str, Any] = json.loads(
+        json.dumps(figures), parse_float=lambda digits: round(float(digits), 6)
+    )
+    return rounded

@@ -21,6 +21,7 @@ from rankotom_edge.artifact import (
     FacesUsed,
 )
 from rankotom_edge.runtime import Session, open_session
+from rankotom_edge.target import needs_exact_arithmetic
 from train.align import framed
 from train.datasets import FaceSet
 
@@ -65,7 +66,7 @@ def faces_hash(pixels: NDArray[np.uint8], labels: IntArray) -> str:
 
 
 def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
-    session = open_session(artifact.path)
+    session = open_session(artifact.path, optimise=not needs_exact_arithmetic(artifact.card))
     logits, probabilities = answers(
         session, faces.pixels, (LOGITS, PROBABILITIES), f"asking {artifact.card.name}"
     )
@@ -79,16 +80,17 @@ def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
 
 
 def answers(
-    session: Session, pixels: NDArray[np.uint8], outputs: tuple[str, ...], title: str
+    session: Session, pixels: NDArray[np.uint8], outputs: tuple[str, ...], title: str | None = None
 ) -> tuple[NDArray[np.float32], ...]:
-    """The named outputs for all faces, a batch at a time, with a progress bar on standard error."""
+    """The named outputs for all faces, a batch at a time; a title is that of a progress bar on
+    standard error."""
     console = Console(stderr=True)
     starts = track(
         range(0, len(pixels), BATCH),
-        title,
+        title or "",
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=title is None or not console.is_terminal,
     )
     batches = [
         session.run(list(outputs), {INPUT: np.ascontiguousarray(pixels[start : start + BATCH])})

@@ -1,7 +1,6 @@
 """From a checkpoint to the FP32 model file, with its temperature fitted and its graph checked."""
 
 import hashlib
-import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from calib.errors import RankotomError
 from calib.evaluation import Evaluation, evaluate
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
-from export.artifact import TEMPERATURE, written
+from export.artifact import TEMPERATURE, figures_of, written
 from export.predict import LabelledFaces, answers, labelled_faces
 from rankotom_edge import __version__
 from rankotom_edge.artifact import (
@@ -304,12 +303,3 @@ def framing_for(recipe: Recipe, folder: Path, cache: Path) -> Framing:
 def licence_of(recipe: Mapping[str, Any]) -> str:
     learned = [TITLES[recipe["dataset"]]] + ["LFW"] * bool(recipe.get("face_recognition"))
     return LICENCE.format(sets=" and ".join(learned))
-
-
-def figures_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Six decimals of a share are more than any interval; the model is the file itself."""
-    figures = {key: value for key, value in evaluation.as_json().items() if key != "model"}
-    rounded: dict[str, Any] = json.loads(
-        json.dumps(figures), parse_float=lambda digits: round(float(digits), 6)
-    )
-    return rounded

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,14 @@ class ModelCard:
     figures: Mapping[str, Any]  # calib.evaluation.Evaluation.as_json, on measured_on
     licence: str
     created_by: str
+    # Later entries; files from before them are as good as ever.
+    targets: tuple[str, ...] = ()  # the machines that it was made small for; none: any
+    quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was made small
+
+    @property
+    def layers_in_fp32(self) -> tuple[str, ...]:
+        """Of a quantized model, those that the gate restored."""
+        return tuple(self.quantization.get("layers_in_fp32", ()))
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -102,6 +110,8 @@ class ModelCard:
             "figures": dict(self.figures),
             "licence": self.licence,
             "created_by": self.created_by,
+            "targets": list(self.targets),
+            "quantization": dict(self.quantization),
         }
 
     def as_metadata(self) -> dict[str, str]:
@@ -116,11 +126,17 @@ class ModelCard:
             if name.startswith(PREFIX)
         }
         _check_format(entries.get("format"))
-        missing = [field.name for field in fields(cls) if field.name not in entries]
+        missing = [
+            entry.name
+            for entry in fields(cls)
+            if entry.name not in entries
+            and entry.default is MISSING
+            and entry.default_factory is MISSING
+        ]
         if missing:
             raise RankotomError(f"it says nothing of its {', '.join(missing)}. {AGAIN}")
-        values = {field.name: _parsed(field.name, entries[field.name]) for field in fields(cls)}
-        return cls(**values)
+        known = [entry.name for entry in fields(cls) if entry.name in entries]
+        return cls(**{name: _parsed(name, entries[name]) for name in known})
 
 
 @dataclass(frozen=True)
@@ -146,6 +162,8 @@ class Artifact:
             "precision": self.card.precision,
             "bytes": self.bytes,
             "sha256": self.sha256,
+            "targets": list(self.card.targets),
+            "layers_in_fp32": list(self.card.layers_in_fp32),
         }
 
 
@@ -243,6 +261,13 @@ def _labels(text: str) -> tuple[str, ...]:
     return as_classes(names, len(names))
 
 
+def _targets(text: str) -> tuple[str, ...]:
+    names = json.loads(text)
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError("a list of machines")
+    return tuple(names)
+
+
 def _temperature(text: str) -> float:
     temperature = float(text)
     if not (math.isfinite(temperature) and temperature > 0):
@@ -279,4 +304,6 @@ _PARSERS = {
     "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in json.loads(text)),
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
     "figures": _figures,
+    "targets": _targets,
+    "quantization": _record,
 }

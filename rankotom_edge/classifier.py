@@ -1,6 +1,7 @@
-"""Faces in, calibrated probabilities out, by ONNX Runtime."""
+"""Faces in, calibrated probabilities out, by ONNX Runtime or a TensorRT engine."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 
 from calib.errors import RankotomError
 from rankotom_edge.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact
+from rankotom_edge.closing import Closing
+from rankotom_edge.engine import Engine, engines_folder, engines_of, open_engine
 from rankotom_edge.faces import Image
 from rankotom_edge.runtime import (
     PROVIDERS,
@@ -16,6 +19,7 @@ from rankotom_edge.runtime import (
     open_session,
     providers_here,
 )
+from rankotom_edge.target import needs_exact_arithmetic
 
 Float32Array: TypeAlias = NDArray[np.float32]
 
@@ -29,11 +33,31 @@ class Scores:
     evidence: Float32Array | None = None  # (n, k, height, width): where each logit comes from
 
 
-class Classifier:
-    def __init__(self, artifact: Artifact, threads: int = 1, provider: Provider = "cpu") -> None:
+READS_INSTEAD: dict[Provider, str] = {
+    "cpu": "The CPU reads the faces instead.",
+    "cuda": "ONNX Runtime reads the faces on the GPU instead.",
+    "tensorrt": "ONNX Runtime's TensorRT provider reads the faces instead, slow to start.",
+}
+
+
+class Classifier(Closing):
+    """By ONNX Runtime on ``provider``, or by an ``engine`` of the same file, closed with it."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        threads: int = 1,
+        provider: Provider = "cpu",
+        engine: Engine | None = None,
+    ) -> None:
         self.artifact = artifact
-        self.provider = provider
-        self._session = open_session(artifact.path, threads, provider=provider)
+        self.provider: Provider = provider if engine is None else "tensorrt"
+        self._session = engine or open_session(
+            artifact.path,
+            threads,
+            optimise=not needs_exact_arithmetic(artifact.card, provider),
+            provider=provider,
+        )
         self._outputs = [LOGITS, PROBABILITIES] + [EVIDENCE] * artifact.has_evidence
 
     def classify(self, faces: Image) -> Scores:
@@ -45,7 +69,10 @@ class Classifier:
 
     def try_out(self) -> None:
         """A provider may load and still not run; one face of nothing shows it."""
-        if self._session.get_providers()[0] != PROVIDERS[self.provider]:
+        if (
+            not isinstance(self._session, Engine)
+            and self._session.get_providers()[0] != PROVIDERS[self.provider]
+        ):
             raise RankotomError(f"ONNX Runtime cannot load its {self.provider} provider here.")
         crop = self.artifact.card.crop
         try:
@@ -53,6 +80,10 @@ class Classifier:
         except REFUSALS as error:
             words = str(error).strip().splitlines()[0]
             raise RankotomError(f"The {self.provider} provider does not run: {words}") from error
+
+    def close(self) -> None:
+        if isinstance(self._session, Engine):
+            self._session.close()
 
     def _check(self, faces: Image) -> None:
         crop = self.artifact.card.crop
@@ -69,25 +100,57 @@ class Classifier:
 
 
 def fastest_classifier(
-    artifact: Artifact, wanted: Provider | Literal["auto"] = "auto", threads: int = 1
+    artifact: Artifact,
+    wanted: Provider | Literal["auto"] = "auto",
+    threads: int = 1,
+    engines: Path | None = None,
 ) -> tuple[Classifier, str | None]:
-    """On the GPU where that works, else on the CPU and why.
+    """On the GPU where that works, else on the CPU and why, in one line.
 
-    TensorRT only when asked for: as a provider it builds its engine at every start, for minutes.
+    An engine of ours that fits comes first. ONNX Runtime's own TensorRT provider only when TensorRT
+    is asked for: it builds its engine at every start, for minutes.
     """
     here = providers_here()
-    if wanted not in ("auto", *here):
+    if wanted == "cuda" and wanted not in here:
         raise RankotomError(
             f"This ONNX Runtime has no {wanted} provider; it has {', '.join(here)}. "
             "For a GPU: pip uninstall onnxruntime, then pip install onnxruntime-gpu"
         )
-    if wanted == "auto" and "cuda" not in here:
-        return Classifier(artifact, threads), None
+    reasons: list[str] = []
+    folder = engines_folder(engines)
+    if wanted == "tensorrt" or (wanted == "auto" and engines_of(artifact, folder)):
+        try:
+            return _tried(Classifier(artifact, engine=open_engine(artifact, folder))), None
+        except RankotomError as error:
+            reasons.append(str(error))
+    for provider in _worth_trying(wanted):
+        if provider in here:
+            try:
+                classifier = _tried(Classifier(artifact, threads, provider))
+            except RankotomError as error:
+                if provider == wanted == "cuda":
+                    raise
+                reasons.append(str(error))
+            else:
+                return classifier, _one_line(reasons, provider)
+    return Classifier(artifact, threads), _one_line(reasons, "cpu")
+
+
+def _worth_trying(wanted: Provider | Literal["auto"]) -> tuple[Provider, ...]:
+    """Before the CPU, in this order."""
+    if wanted == "tensorrt":
+        return ("tensorrt", "cuda")
+    return () if wanted == "cpu" else ("cuda",)
+
+
+def _tried(classifier: Classifier) -> Classifier:
     try:
-        classifier = Classifier(artifact, threads, "cuda" if wanted == "auto" else wanted)
         classifier.try_out()
-    except RankotomError as error:
-        if wanted != "auto":
-            raise
-        return Classifier(artifact, threads), f"{error} The CPU reads the faces instead."
-    return classifier, None
+    except RankotomError:
+        classifier.close()
+        raise
+    return classifier
+
+
+def _one_line(reasons: list[str], provider: Provider) -> str | None:
+    return " ".join([*reasons, READS_INSTEAD[provider]]) if reasons else None

@@ -127,7 +127,10 @@ def camera(
         ProviderName,
         typer.Option(
             metavar="NAME",
-            help="cpu, cuda or tensorrt; [bold]auto[/] is the GPU where it works, else the CPU.",
+            help=(
+                "cpu, cuda or tensorrt; [bold]auto[/] is an engine of the model where there is "
+                "one, else the GPU where it works, else the CPU."
+            ),
             rich_help_panel=MODEL,
         ),
     ] = ProviderName.auto,
@@ -163,6 +166,7 @@ def camera(
     from rankotom_edge.sources import open_source
     from rankotom_edge.stream import json_lines
     from rankotom_edge.tally import Tally
+    from rankotom_edge.target import target_warning
 
     with ended_well(), ExitStack() as stack:
         # Before the model: a camera wakes up while it loads, and an absent one is told at once.
@@ -175,8 +179,10 @@ def camera(
         artifact = load_artifact(model)
         figures, framing = artifact.card.figures, artifact.card.crop.framing
         classifier, why = fastest_classifier(artifact, provider.value, threads)
-        if why is not None:
-            print(f"note: {why}", file=sys.stderr)
+        stack.enter_context(classifier)
+        for words in (why, target_warning(artifact.card, classifier.provider)):
+            if words is not None:
+                print(f"note: {words}", file=sys.stderr)
         detector = stack.enter_context(FaceDetector(reach.value))
         reader = Reader(detector.detect, classifier, budget, stills=opened.photographs)
 

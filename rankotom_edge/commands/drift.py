@@ -1,9 +1,16 @@
 """``rankotom-edge drift``: what the second of two models costs, on the same faces."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankotom_edge.commands.limits import (
+    AccuracyLimit,
+    AeceLimit,
+    EceLimit,
+    FlipsLimit,
+    chosen_limits,
+)
 from rankotom_edge.commands.output import (
     JsonTarget,
     PlotTarget,
@@ -28,28 +35,7 @@ from rankotom_edge.commands.predictions import (
 
 if TYPE_CHECKING:
     from calib.drift import Drift
-
-
-def share(text: str) -> float:
-    """``0.5%`` and ``0.005`` are the same limit."""
-    try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise typer.BadParameter(f"{text!r} is not a share; write 0.5% or 0.005")
-    return value
-
-
-def _limit(words: str, default: str) -> Any:
-    """The defaults are those of calib.drift.Limits, which --help must not wait for."""
-    return typer.Option(
-        parser=share,
-        metavar="SHARE",
-        help=rf"{words} [dim]\[default: {default}][/]",
-        show_default=False,
-        rich_help_panel="Limits",
-    )
+    from rankotom_edge.commands.predictions import Source
 
 
 def drift(
@@ -61,12 +47,10 @@ def drift(
     ],
     json: JsonTarget = None,
     plot: PlotTarget = None,
-    ece_limit: Annotated[float | None, _limit("How much ECE may rise.", "0.5%")] = None,
-    aece_limit: Annotated[float | None, _limit("How much AECE may rise.", "0.5%")] = None,
-    accuracy_limit: Annotated[float | None, _limit("How much accuracy may fall.", "0.5%")] = None,
-    flips_limit: Annotated[
-        float | None, _limit("On how many faces the emotion may change.", "2%")
-    ] = None,
+    ece_limit: EceLimit = None,
+    aece_limit: AeceLimit = None,
+    accuracy_limit: AccuracyLimit = None,
+    flips_limit: FlipsLimit = None,
     dataset: DatasetOption = None,
     data: DataOption = None,
     split: SplitOption = None,
@@ -81,24 +65,20 @@ def drift(
     and which emotions paid for it. Exit status 1 where a change is past its
     limit.
     """
-    from dataclasses import replace
-
-    from calib.drift import Limits, judge, measure_drift
+    from calib.drift import judge, measure_drift
     from calib.report import drift_report
 
-    chosen = {
-        "ece": ece_limit,
-        "aece": aece_limit,
-        "accuracy": accuracy_limit,
-        "flips": flips_limit,
-    }
-    limits = replace(
-        Limits(), **{name: limit for name, limit in chosen.items() if limit is not None}
-    )
+    limits = chosen_limits(ece_limit, aece_limit, accuracy_limit, flips_limit)
     choice = FacesChoice(dataset, data, split, half)
     choice.check_needed(reference, candidate)
     check_outputs(json, plot)
     before, after = predictions_from(reference, choice), predictions_from(candidate, choice)
+    latency_ms = None
+    if before.artifact is not None and after.artifact is not None:
+        from export.latency import latency_of_one_face
+
+        with working("taking the time of both, in turns"):
+            latency_ms = latency_of_one_face(before.artifact, after.artifact)
     with working(f"resampling {len(before.predictions):,} pairs of predictions"):
         measured = measure_drift(
             before.predictions,
@@ -107,14 +87,15 @@ def drift(
             candidate_model=after.model,
             reference_temperature=before.temperature,
             candidate_temperature=after.temperature,
-            size_ratio=after.bytes / before.bytes if before.bytes and after.bytes else None,
+            size_ratio=size_ratio(before, after),
+            latency_ms=latency_ms,
             resamples=resamples,
             seed=seed,
         )
     verdict = judge(measured, limits)
     faces = before.faces or after.faces
     titled = titled_drift(measured, (reference, candidate), None if faces is None else faces.name)
-    caveats = dict.fromkeys(side.caveat for side in (before, after) if side.caveat)
+    caveats = dict.fromkeys((*before.caveats, *after.caveats))
     show(drift_report(titled, verdict, limits), json, caveats)
     if json is not None:
         data_used = None if faces is None else faces.as_json()
@@ -125,6 +106,12 @@ def drift(
         plot_drift(titled, verdict, limits, plot)
     if not verdict.passed:
         raise typer.Exit(1)
+
+
+def size_ratio(before: "Source", after: "Source") -> float | None:
+    if before.artifact is None or after.artifact is None:
+        return None
+    return after.artifact.bytes / before.artifact.bytes
 
 
 def titled_drift(drift: "Drift", given: tuple[str, str], faces: str | None) -> "Drift":

@@ -95,7 +95,7 @@ def evaluate(
     if source.faces is not None:
         titled = entitled(evaluation, f"{model_name(evaluation)} on {source.faces.name}")
         faces = source.faces.as_json()
-    show(evaluation_report(titled, heatmap), json, [source.caveat] if source.caveat else [])
+    show(evaluation_report(titled, heatmap), json, source.caveats)
     if json is not None:
         compounds = None if heatmap is None else heatmap_as_json(heatmap)
         write_json(json, {**evaluation.as_json(), "compounds": compounds, "data": faces})

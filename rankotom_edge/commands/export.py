@@ -1,54 +1,199 @@
-"""``rankotom-edge export``: from a training run to the model file."""
+"""``rankotom-edge export``: a run as a model file, and a model file made smaller or an engine."""
 
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from calib.errors import RankotomError
 from rankotom_edge.commands.extras import extra
-from rankotom_edge.commands.output import JsonTarget, check_outputs, show, write_json
-from rankotom_edge.commands.predictions import DataOption
+from rankotom_edge.commands.limits import (
+    AccuracyLimit,
+    AeceLimit,
+    EceLimit,
+    FlipsLimit,
+    chosen_limits,
+)
+from rankotom_edge.commands.output import (
+    JsonTarget,
+    PlotTarget,
+    Resamples,
+    Seed,
+    check_outputs,
+    show,
+    write_json,
+)
+from rankotom_edge.commands.predictions import FACES, DataOption
+from rankotom_edge.models import FP32, INT8_S8S8
 
 CHECKPOINT = "checkpoint.safetensors"
+SMALLER = "A smaller file"
+
+
+class TargetName(str, Enum):
+    x86 = "x86"
+    arm = "arm"
+    tensorrt = "tensorrt"
 
 
 def export(
-    run: Annotated[
-        Path,
+    model: Annotated[
+        str | None,
         typer.Argument(
-            metavar="RUN", help="The folder of a training run, or its checkpoint.", exists=True
+            metavar="MODEL",
+            help=(
+                "A training run, to make the FP32 file of; or a model ([bold].onnx[/] file or "
+                rf"embedded name), to make smaller. [dim]\[default: {FP32}][/]"
+            ),
+            show_default=False,
         ),
-    ],
-    output: Annotated[
-        Path,
+    ] = None,
+    int8: Annotated[
+        bool,
+        typer.Option("--int8", help="Quantize to bytes, for a CPU.", rich_help_panel=SMALLER),
+    ] = False,
+    fp16: Annotated[
+        bool,
+        typer.Option("--fp16", help="Halve the floats, for a GPU.", rich_help_panel=SMALLER),
+    ] = False,
+    tensorrt: Annotated[
+        bool,
+        typer.Option("--tensorrt", help="Build the engine of this GPU.", rich_help_panel=SMALLER),
+    ] = False,
+    target: Annotated[
+        TargetName | None,
         typer.Option(
-            "--output", "-o", metavar="FILE.onnx", help="The file to write; the model is named so."
+            metavar="NAME",
+            help="What it is for: x86, arm or tensorrt. [dim]\\[default: what this machine is][/]",
+            show_default=False,
+            rich_help_panel=SMALLER,
         ),
-    ],
-    data: DataOption = None,
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE.onnx",
+            help=(
+                "The file to write; the model is named so. "
+                r"[dim]\[default: here, by the parent's name][/]"
+            ),
+            show_default=False,
+        ),
+    ] = None,
+    allow_slower: Annotated[
+        bool,
+        typer.Option(
+            "--allow-slower", help="Even if it is slower than FP32 here.", rich_help_panel=SMALLER
+        ),
+    ] = False,
+    keep_rejected: Annotated[
+        bool,
+        typer.Option(
+            "--keep-rejected",
+            help="Keep what the gate turned down, as NAME.rejected.onnx.",
+            rich_help_panel=SMALLER,
+        ),
+    ] = False,
     mirror: Annotated[
         bool,
         typer.Option(
             "--mirror/--no-mirror",
-            help="See each face mirrored too: surer, in twice the time.",
+            help="Of a run: see each face mirrored too: surer, in twice the time.",
         ),
     ] = True,
     json: JsonTarget = None,
+    plot: PlotTarget = None,
+    ece_limit: EceLimit = None,
+    aece_limit: AeceLimit = None,
+    accuracy_limit: AccuracyLimit = None,
+    flips_limit: FlipsLimit = None,
+    data: DataOption = None,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|SESSION",
+            help=(
+                "Instead: a folder of face photos, or a session with video. Agreement with FP32 "
+                "is checked, and ECE is not."
+            ),
+            rich_help_panel=FACES,
+        ),
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
 ) -> None:
-    """A training run as one ONNX file that runs anywhere, without torch.
-    [dim]rankotom-edge export runs/edge-ferplus-seed0 -o ferplus-fp32.onnx[/]
+    """The file that runs on the device, and what it cost in confidence.
+    [dim]rankotom-edge export --int8[/]
 
-    The temperature is fitted on one half of the valid faces and the figures
-    are of the other. The file is kept only if it answers as torch does.
+    A run becomes one FP32 file that answers as torch does. [bold]--int8[/] and
+    [bold]--fp16[/] make that smaller, without torch, and print the calibration drift.
+    Where the gate says no, the guilty layers are found and restored to FP32;
+    where that does not help either, there is no file and the exit status is 1.
     """
+    if int8 and fp16:
+        raise typer.BadParameter("give --int8 or --fp16, not both")
+    if output is not None and output.suffix != ".onnx":
+        raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
+    if not (int8 or fp16 or tensorrt):
+        _export_run(model, output, data, mirror, json)
+        return
+    if model is not None and (Path(model).is_dir() or model.endswith(".safetensors")):
+        raise RankotomError(
+            f"{model} is a training run. Make its FP32 file first, with rankotom-edge export "
+            f"{model} -o FP32.onnx, and give that."
+        )
+    if not (int8 or fp16):
+        _build_engine(model or INT8_S8S8, json)
+        return
+
+    from rankotom_edge.commands.shrinking import Wish, make_smaller
+    from rankotom_edge.machine import this_machine
+
+    wish = Wish(
+        model=model or FP32,
+        precision="int8" if int8 else "fp16",
+        target=target.value if target is not None else "tensorrt" if tensorrt else this_machine(),
+        output=output,
+        limits=chosen_limits(ece_limit, aece_limit, accuracy_limit, flips_limit),
+        allow_slower=allow_slower,
+        keep_rejected=keep_rejected,
+        data=data,
+        unlabelled=unlabelled,
+        resamples=resamples,
+        seed=seed,
+    )
+    written = make_smaller(wish, json, plot)
+    if written is None:
+        raise typer.Exit(1)
+    if tensorrt:
+        _build_engine(str(written), None)
+
+
+def _export_run(
+    model: str | None, output: Path | None, data: Path | None, mirror: bool, json: str | None
+) -> None:
     from rich.console import Group
 
-    from calib.errors import RankotomError
     from calib.layout import note
     from rankotom_edge.commands.models import card_report
 
-    if output.suffix != ".onnx":
-        raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
+    if model is None:
+        raise typer.BadParameter("give the folder of a training run, or --int8, --fp16, --tensorrt")
+    run = Path(model)
+    if not run.exists():
+        raise RankotomError(
+            f"There is no training run {model}. To make a model smaller, say how: --int8 or --fp16."
+        )
+    if run.suffix == ".onnx":
+        raise RankotomError(f"{model} is a model file already. Make it smaller with --int8.")
+    if output is None:
+        raise typer.BadParameter("say where to: --output FILE.onnx")
     check_outputs(json, others=[output])
     with extra("train"):
         from export.to_onnx import export_checkpoint
@@ -60,3 +205,26 @@ def export(
     show(Group(card_report(exported.artifact), agreement), json, caveats)
     if json is not None:
         write_json(json, {**exported.artifact.as_json(), "parity": exported.parity})
+
+
+def _build_engine(model: str, json: str | None) -> None:
+    from export.tensorrt import build_engine
+    from rankotom_edge.artifact import load_artifact
+
+    check_outputs(json)
+    artifact = load_artifact(model)
+    built = build_engine(artifact)
+    if json is not None:
+        write_json(
+            json,
+            {
+                "engine": str(built.path),
+                "device": asdict(built.device),
+                "difference": built.difference,
+                "model": artifact.summary(),
+            },
+        )
+    else:
+        typer.echo(f"engine       {built.path}")
+        typer.echo(f"for          {built.device}")
+        typer.echo(f"agreement    probabilities within {built.difference:.2g} of ONNX Runtime's")

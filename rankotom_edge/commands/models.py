@@ -55,6 +55,7 @@ def overview(artifacts: "list[Artifact]") -> "RenderableType":
     table = plain_table(
         ("model", "left"),
         ("precision", "left"),
+        ("for", "left"),
         ("size", "right"),
         ("accuracy", "right"),
         ("ECE", "right"),
@@ -66,6 +67,7 @@ def overview(artifacts: "list[Artifact]") -> "RenderableType":
         table.add_row(
             card.name,
             card.precision,
+            ", ".join(card.targets) or "any",
             megabytes(artifact.bytes),
             percent(card.figures["accuracy"]),
             percent(card.figures["ece"], 2),
@@ -120,8 +122,29 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
             "calibrated on",
             "; ".join(f"{used.name}, {used.count:,} faces" for used in card.calibrated_on),
         ),
+        *quantization_facts(artifact),
         ("use", card.licence),
     ]
+
+
+def quantization_facts(artifact: "Artifact") -> list[tuple[str, str]]:
+    """How it was made small, where it was."""
+    card = artifact.card
+    facts = [("made for", " and ".join(card.targets))] if card.targets else []
+    if card.quantization.get("calibration"):
+        facts.append(("ranges by", str(card.quantization["calibration"])))
+    if card.layers_in_fp32:
+        facts.append(("in FP32", ", ".join(card.layers_in_fp32)))
+    if card.quantization.get("ece_checked") is False:
+        judged = card.quantization["judged_on"]
+        facts.append(
+            (
+                "not checked",
+                f"ECE: it agrees with its parent on {judged['count']:,} faces of {judged['name']} "
+                "without labels, and the figures below are the parent's",
+            )
+        )
+    return facts
 
 
 def _figures_table(artifact: "Artifact") -> "RenderableType":

@@ -16,7 +16,7 @@ from calib.errors import RankotomError
 if TYPE_CHECKING:
     from calib.evaluation import Evaluation
     from calib.predictions import Predictions
-    from rankotom_edge.artifact import FacesUsed
+    from rankotom_edge.artifact import Artifact, FacesUsed, ModelCard
     from train.datasets import FaceSet
 
 PREDICTIONS_HELP = (
@@ -118,8 +118,8 @@ class Source:
     model: Mapping[str, object] = field(default_factory=dict)
     temperature: float | None = None
     faces: "FacesUsed | None" = None
-    bytes: int | None = None  # of a model
-    caveat: str | None = None  # why these faces flatter the model
+    artifact: "Artifact | None" = None  # where a model was asked
+    caveats: tuple[str, ...] = ()  # what to bear in mind with its figures
 
 
 def is_predictions_file(named: str) -> bool:
@@ -152,8 +152,8 @@ def predictions_from(named: str, choice: FacesChoice) -> Source:
         artifact.summary(),
         card.temperature,
         faces.used,
-        artifact.bytes,
-        caveat(faces.used, card.calibrated_on),
+        artifact,
+        tuple(filter(None, (caveat(faces.used, card.calibrated_on), target_caveat(card)))),
     )
 
 
@@ -169,6 +169,17 @@ def caveat(faces: "FacesUsed", calibrated_on: Iterable["FacesUsed"]) -> str | No
         honest = "--half report" if fitted.name.endswith("/choose") else "that on other faces"
         return f"{which} fitted the temperature; {honest} is the honest figure."
     return None
+
+
+def target_caveat(card: "ModelCard") -> str | None:
+    from rankotom_edge.target import needs_exact_arithmetic
+
+    if not needs_exact_arithmetic(card):
+        return None
+    return (
+        f"{card.name} is made for {' and '.join(card.targets)}; here it was asked in exact "
+        "arithmetic, so its answers count and its speed does not."
+    )
 
 
 def entitled(evaluation: "Evaluation", title: str) -> "Evaluation":

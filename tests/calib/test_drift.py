@@ -281,7 +281,7 @@ def test_the_json_holds_the_contract(make_predictions: MakePredictions) -> None:
         candidate_model={"name": "int8"},
         candidate_temperature=0.7,
         size_ratio=0.26,
-        latency_ratio=0.4,
+        latency_ms=(5.0, 2.0),
         resamples=20,
     )
     verdict = judge(drift)

@@ -221,13 +221,14 @@ def test_a_drift_report_shows_before_and_after_side_by_side() -> None:
 def test_what_is_known_of_size_latency_and_temperature_is_told_and_the_rest_left_out() -> None:
     known = drifted(
         size_ratio=0.26,
-        latency_ratio=0.4,
+        latency_ms=(5.0, 2.0),
         reference_temperature=0.6,
         candidate_temperature=0.62,
     )
     text = printed(drift_report(known, judge(known), Limits()))
     assert "26 %" in text
-    assert "40 %" in text
+    assert "5.0 ms → 2.0 ms a face, 2.5 times as fast" in text
+    assert "26 % of the size and 2.5 times as fast" in text or "✗ No" in text
     assert "0.600 → 0.620" in text
     unknown = drifted()
     assert "latency" not in printed(drift_report(unknown, judge(unknown), Limits()))

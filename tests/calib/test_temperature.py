@@ -10,7 +10,7 @@ from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from calib.metrics import nll
 from calib.predictions import Predictions
-from calib.temperature import BOUNDS, at_bound, fit_temperature, softmax
+from calib.temperature import BOUNDS, at_bound, fit_temperature, match_temperature, softmax
 
 logit_rows = arrays(
     np.float64,
@@ -103,3 +103,47 @@ def test_bounds_that_hold_no_temperature_are_refused() -> None:
 def test_labels_of_another_length_are_refused() -> None:
     with pytest.raises(RankotomError, match="There are 1 predictions"):
         fit_temperature([[1.0, 2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("distortion", [0.3, 1.0, 4.0])
+def test_the_match_finds_the_temperature_of_another_models_answers(distortion: float) -> None:
+    logits = np.random.default_rng(4).normal(scale=2, size=(500, 6))
+    found = match_temperature(logits * distortion, softmax(logits))
+    assert found == pytest.approx(distortion, rel=1e-6)
+
+
+def test_the_match_is_the_minimum_of_the_cross_entropy() -> None:
+    generator = np.random.default_rng(6)
+    logits = generator.normal(size=(300, 4))
+    wanted = softmax(2 * logits + generator.normal(size=(300, 4)))
+
+    def cross_entropy(temperature: float) -> float:
+        return -float(np.mean((wanted * np.log(softmax(logits, temperature))).sum(axis=1)))
+
+    found = match_temperature(logits, wanted)
+    best = cross_entropy(found)
+    assert not at_bound(found)
+    for other in np.geomspace(0.1, 10, 400):
+        assert best <= cross_entropy(float(other)) + 1e-12
+
+
+@given(logit_rows)
+def test_certain_answers_are_matched_as_labels_are_fitted(logits: FloatArray) -> None:
+    labels = np.arange(len(logits)) % logits.shape[1]
+    certain = np.eye(logits.shape[1])[labels]
+    assert match_temperature(logits, certain) == fit_temperature(logits, labels)
+
+
+def test_the_match_keeps_to_its_bounds_and_says_nothing_where_there_is_nothing_to_say() -> None:
+    logits = np.random.default_rng(4).normal(size=(50, 3))
+    assert match_temperature(logits, softmax(logits, 0.5), bounds=(0.8, 4)) == 0.8
+    assert match_temperature(np.zeros((5, 8)), np.full((5, 8), 1 / 8)) == 1
+    with pytest.raises(RankotomError, match="bounds must be 0 < low < high, not 0 and 1"):
+        match_temperature(logits, softmax(logits), bounds=(0, 1))
+
+
+def test_answers_for_other_faces_cannot_be_matched() -> None:
+    with pytest.raises(RankotomError, match=r"have shape \(1, 2\), but the logits \(2, 2\)"):
+        match_temperature([[1.0, 2.0], [0.0, 1.0]], [[0.5, 0.5]])
+    with pytest.raises(RankotomError, match="do not sum to 1"):
+        match_temperature([[1.0, 2.0]], [[1.0, 2.0]])

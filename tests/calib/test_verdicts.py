@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import pytest
 
-from calib.drift import Drift, Limits, measure_drift
+from calib.drift import Drift, Limits, Verdict, judge, measure_drift
 from calib.evaluation import evaluate
 from calib.predictions import Predictions
 from calib.resampling import Floor, Interval
@@ -77,17 +77,31 @@ def test_the_headline_does_not_hide_its_doubts(
     make_predictions: MakePredictions, change: float, low: float, high: float, headline: str
 ) -> None:
     drift = drift_of(make_predictions, change=change, low=low, high=high)
-    assert drift_headline(drift, Limits()) == headline
+    assert drift_headline(drift, Limits(), judge(drift)) == headline
 
 
 def test_a_no_that_one_limit_settles_has_no_doubts(make_predictions: MakePredictions) -> None:
     drift = drift_of(make_predictions, change=0.009, low=0.001, high=0.02)
     drift = replace(drift, change={**drift.change, "accuracy": -0.1})
     drift = replace(drift, intervals={**drift.intervals, "accuracy": Interval(-0.12, -0.08)})
-    assert drift_headline(drift, Limits()) == "No: past the limit"
+    assert drift_headline(drift, Limits(), judge(drift)) == "No: past the limit"
 
 
 def test_several_doubts_are_listed(make_predictions: MakePredictions) -> None:
     few = make_predictions(30)
     drift = measure_drift(few, few, resamples=10)
-    assert drift_headline(drift, Limits()).endswith("chance might decide accuracy and flips")
+    headline = drift_headline(drift, Limits(), judge(drift))
+    assert headline.endswith("chance might decide accuracy and flips")
+
+
+def test_a_candidate_within_every_limit_may_still_not_be_worth_it(
+    make_predictions: MakePredictions,
+) -> None:
+    drift = measure_drift(
+        make_predictions(), make_predictions(), size_ratio=0.26, latency_ms=(2.0, 5.0), resamples=20
+    )
+    slower = Verdict(False, ("It is slower than its parent.",), ())
+    assert drift_headline(drift, Limits(), slower).startswith("No: within every limit, and not")
+    accepted = drift_headline(drift, Limits(), judge(drift))
+    assert accepted.startswith("Yes: within every limit, 26 % of the size")
+    assert "fast" not in accepted

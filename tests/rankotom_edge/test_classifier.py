@@ -1,11 +1,23 @@
 """Faces in, calibrated probabilities out."""
 
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.artifact import Artifact
 from rankotom_edge.classifier import Classifier, fastest_classifier
+from rankotom_edge.engine import Device, engine_path, key_for
+
+STAND_IN = Path(__file__).parents[1] / "export" / "tensorrt_names" / "stand_in.py"
+stand_in = SimpleNamespace(**runpy.run_path(str(STAND_IN)))
+
+BUILD = "to build it: rankotom-edge export --tensorrt"
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +80,36 @@ def test_faces_of_another_shape_or_type_are_refused(
         classifier.classify(wrong)
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of engines that is empty, whatever is in the user's."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def cached(artifact: Artifact, home: Path, device: Device | None = None) -> Path:
+    folder = home / ".cache/rankotom-edge/engines"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = engine_path(key_for(artifact, device or Device("10.3.0", "Orin")), folder)
+    path.write_bytes(stand_in.PLAN + artifact.path.read_bytes())
+    return path
+
+
+def providers(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """As of an onnxruntime-gpu whose libraries are not all there."""
+    monkeypatch.setattr("rankotom_edge.classifier.providers_here", lambda: names)
+
+
 def test_without_a_gpu_the_cpu_reads_and_nothing_is_said(tiny_artifact: Artifact) -> None:
-    classifier, why = fastest_classifier(tiny_artifact)
-    assert (classifier.provider, why) == ("cpu", None)
+    for wanted in ("auto", "cpu"):
+        classifier, why = fastest_classifier(tiny_artifact, wanted)
+        assert (classifier.provider, why) == ("cpu", None)
 
 
 def test_a_gpu_that_does_not_work_gives_way_to_the_cpu_with_the_reason(
     tiny_artifact: Artifact, faces: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where onnxruntime-gpu is installed and the driver is not."""
-    monkeypatch.setattr("rankotom_edge.classifier.providers_here", lambda: ("cpu", "cuda"))
+    providers(monkeypatch, "cpu", "cuda")
     classifier, why = fastest_classifier(tiny_artifact)
     assert classifier.provider == "cpu"
     assert classifier.classify(faces).logits.shape == (5, 8)
@@ -91,5 +123,118 @@ def test_a_gpu_that_does_not_work_gives_way_to_the_cpu_with_the_reason(
 def test_a_provider_that_is_not_installed_is_an_error_that_says_what_is(
     tiny_artifact: Artifact,
 ) -> None:
-    with pytest.raises(RankotomError, match=r"no tensorrt provider; it has cpu\. For a GPU: pip"):
-        fastest_classifier(tiny_artifact, "tensorrt")
+    with pytest.raises(RankotomError, match=r"no cuda provider; it has .*cpu.*For a GPU: pip"):
+        fastest_classifier(tiny_artifact, "cuda")
+
+
+@pytest.mark.parametrize("wanted", ["auto", "tensorrt"])
+def test_an_engine_that_fits_is_used_and_nothing_is_said(
+    wanted: str,
+    tiny_artifact: Artifact,
+    faces: np.ndarray,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, gpu = stand_in.install(monkeypatch)
+    cached(tiny_artifact, home)
+    classifier, why = fastest_classifier(tiny_artifact, wanted)
+    assert (classifier.provider, why) == ("tensorrt", None)
+    with classifier:
+        expected = Classifier(tiny_artifact).classify(faces).logits
+        np.testing.assert_allclose(classifier.classify(faces).logits, expected, atol=1e-5)
+        assert gpu.memory
+    assert not gpu.memory
+
+
+def test_who_asks_for_the_cpu_gets_the_cpu(
+    tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.install(monkeypatch)
+    cached(tiny_artifact, home)
+    classifier, why = fastest_classifier(tiny_artifact, "cpu")
+    assert (classifier.provider, why) == ("cpu", None)
+
+
+@pytest.mark.parametrize("wanted", ["auto", "tensorrt"])
+def test_a_stale_engine_is_named_and_the_cpu_reads(
+    wanted: str, tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.install(monkeypatch)
+    cached(tiny_artifact, home, Device("8.6.1", "Nano"))
+    classifier, why = fastest_classifier(tiny_artifact, wanted)
+    assert classifier.provider == "cpu"
+    assert why == (
+        "The TensorRT engine of tiny is stale: built for TensorRT 8.6.1 on Nano; this is TensorRT "
+        f"10.3.0 on Orin ({BUILD} {tiny_artifact.path}). The CPU reads the faces instead."
+    )
+
+
+def test_an_engine_without_tensorrt_gives_way_with_the_reason(
+    tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    cached(tiny_artifact, home)
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert classifier.provider == "cpu"
+    assert why is not None
+    assert why.startswith("TensorRT is not installed.")
+
+
+def test_an_engine_that_loads_and_does_not_run_gives_way_and_frees_its_memory(
+    tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trt, gpu = stand_in.install(monkeypatch)
+    monkeypatch.setattr(trt.IExecutionContext, "execute_async_v3", lambda *_: False)
+    cached(tiny_artifact, home)
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert classifier.provider == "cpu"
+    assert why == (
+        "TensorRT did not run its engine: no reason given. The CPU reads the faces instead."
+    )
+    assert not gpu.memory
+
+
+def test_who_asks_for_tensorrt_without_an_engine_is_told_how_to_build_it(
+    tiny_artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier, why = fastest_classifier(tiny_artifact, "tensorrt")
+    assert classifier.provider == "cpu"
+    none = f"There is no TensorRT engine of tiny ({BUILD} {tiny_artifact.path})."
+    assert why == f"{none} The CPU reads the faces instead."
+    providers(monkeypatch, "cpu", "cuda", "tensorrt")
+    _, why = fastest_classifier(tiny_artifact, "tensorrt")
+    assert why == (
+        f"{none} ONNX Runtime cannot load its tensorrt provider here. "
+        "ONNX Runtime cannot load its cuda provider here. The CPU reads the faces instead."
+    )
+
+
+def test_without_an_engine_onnx_runtimes_tensorrt_is_used_where_it_works(
+    tiny_artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    providers(monkeypatch, "cpu", "cuda", "tensorrt")
+    monkeypatch.setattr(Classifier, "try_out", lambda self: None)
+    classifier, why = fastest_classifier(tiny_artifact, "tensorrt")
+    assert classifier.provider == "tensorrt"
+    assert why is not None
+    assert why.endswith("ONNX Runtime's TensorRT provider reads the faces instead, slow to start.")
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert (classifier.provider, why) == ("cuda", None)
+
+
+def test_where_there_is_no_engine_tensorrt_is_not_even_imported(
+    tiny_artifact: Artifact, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "tensorrt.py").write_text("raise SystemExit('imported')")
+    script = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2])\n"
+        "from rankotom_edge.artifact import read_artifact\n"
+        "from rankotom_edge.classifier import fastest_classifier\n"
+        "print(fastest_classifier(read_artifact(Path(sys.argv[1])))[0].provider)"
+    )
+    command = [sys.executable, "-c", script, str(tiny_artifact.path), str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ended.stdout, ended.returncode) == ("cpu\n", 0)
+    cached(tiny_artifact, home)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.stderr == "imported\n"

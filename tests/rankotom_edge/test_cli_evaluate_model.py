@@ -70,6 +70,8 @@ def test_a_model_is_measured_on_a_split_and_keeps_the_contract(
         "precision": "fp32",
         "bytes": tiny_artifact.bytes,
         "sha256": tiny_artifact.sha256,
+        "targets": [],
+        "layers_in_fp32": [],
     }
 
 

@@ -1,0 +1,70 @@
+"""How long a model takes for one face, beside another: measured in turns, so that both see the same
+busy machine."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankotom_edge.artifact import INPUT, PROBABILITIES, Artifact
+from rankotom_edge.runtime import Session, open_session
+from rankotom_edge.target import needs_exact_arithmetic
+
+WARM_UP = 5
+ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Medians of one face at a time, on one thread, in milliseconds."""
+
+    reference: float
+    candidate: float
+
+    @property
+    def ratio(self) -> float:
+        """0.5 is half the time."""
+        return self.candidate / self.reference
+
+
+def compare_latency(
+    reference: Session, candidate: Session, face: NDArray[np.uint8], rounds: int = ROUNDS
+) -> Latencies:
+    """``face``: (1, channels, size, size)."""
+
+    def asked(session: Session) -> Callable[[], object]:
+        return lambda: session.run([PROBABILITIES], {INPUT: face})
+
+    return Latencies(*medians_in_turn([asked(reference), asked(candidate)], rounds))
+
+
+def medians_in_turn(
+    calls: Sequence[Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
+    """Milliseconds of each; every round calls each of them once."""
+    spent: list[list[float]] = [[] for _ in calls]
+    for turn in range(WARM_UP + rounds):
+        for times, call in zip(spent, calls, strict=True):
+            started = clock()
+            call()
+            took = clock() - started
+            if turn >= WARM_UP:
+                times.append(1000 * took)
+    return [statistics.median(times) for times in spent]
+
+
+def latency_of_one_face(reference: Artifact, candidate: Artifact) -> tuple[float, float]:
+    """Of two model files as they run here, in milliseconds."""
+    crop = reference.card.crop
+    face = np.zeros((1, crop.channels, crop.size, crop.size), np.uint8)
+    before, after = (
+        open_session(model.path, optimise=not needs_exact_arithmetic(model.card))
+        for model in (reference, candidate)
+    )
+    measured = compare_latency(before, after, face)
+    return measured.reference, measured.candidate

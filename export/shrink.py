@@ -1,0 +1,270 @@
+"""From an FP32 model file to a smaller one that the gate lets through; needs no torch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+
+from calib.drift import Drift
+from calib.errors import RankotomError
+from calib.temperature import at_bound
+from export.artifact import figures_of, serialised, write_artifact
+from export.gate import Kept, LayerHarm, blame, restorations
+from export.half import halved
+from export.judges import Faces, Harm, Judge, Judged
+from export.quantize import (
+    CALIBRATION_FACES,
+    CALIBRATIONS,
+    Calibration,
+    activation_ranges,
+    layers,
+    prepared,
+    quantized,
+    scheme_for,
+)
+from export.trial import Attempt, Trial, Weighed
+from export.trt_rules import tensorrt_problems
+from rankotom_edge import __version__
+from rankotom_edge.artifact import Artifact, ModelCard
+from rankotom_edge.machine import Target
+
+Precision = Literal["int8", "fp16"]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A way to calibrate and what came of it on the choosing faces."""
+
+    calibration: Calibration
+    temperature: float
+    harm: Harm
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "calibration": self.calibration,
+            "temperature": self.temperature,
+            "nll": self.harm.nll,
+            "ece": self.harm.ece,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """The best that was found, and how."""
+
+    attempt: Attempt
+    weighed: Weighed
+    tried: tuple[Tried, ...] = ()
+    blamed: tuple[LayerHarm, ...] = ()  # none where the gate said yes at once
+    restored: Kept = frozenset()
+    judgements: int = 1
+
+    @property
+    def calibration(self) -> Calibration | None:
+        best = min(self.tried, key=lambda each: each.harm.nll, default=None)
+        return None if best is None else best.calibration
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    parent: Artifact
+    artifact: Artifact | None  # None where the gate said no and the candidate was not to be kept
+    judged: Judged
+    made: Made
+    card: ModelCard
+
+    @property
+    def passed(self) -> bool:
+        return self.judged.verdict.passed
+
+    def as_json(self) -> dict[str, object]:
+        latencies = self.made.weighed.latencies
+        return {
+            "file": None if self.artifact is None else str(self.artifact.path),
+            "parent": self.parent.summary(),
+            "precision": self.card.precision,
+            "targets": list(self.card.targets),
+            "calibration": self.made.calibration,
+            "tried": [each.as_json() for each in self.made.tried],
+            "layers": [each.as_json() for each in self.made.blamed],
+            "layers_in_fp32": sorted(self.made.restored),
+            "judgements": self.made.judgements,
+            "latency_ms": {
+                "reference": latencies.reference,
+                "candidate": latencies.candidate,
+                "judged": self.made.weighed.latency_judged,
+            },
+        }
+
+
+def shrink(
+    parent: Artifact,
+    judge: Judge,
+    precision: Precision,
+    target: Target,
+    output: Path,
+    *,
+    allow_slower: bool = False,
+    keep_rejected: bool = False,
+    say: Say = lambda words: None,
+) -> Shrunk:
+    """The file is at ``output`` only if the gate says yes; a rejected one is beside it, if kept."""
+    if parent.card.precision != "fp32":
+        raise RankotomError(
+            f"{parent.card.name} is {parent.card.precision} already; give its FP32 parent."
+        )
+    trial = Trial(parent, judge, precision, target, allow_slower=allow_slower)
+    say("preparing the graph")
+    model = prepared(onnx.load(parent.path))
+    made = as_fp16(model, trial, say) if precision == "fp16" else as_int8(model, trial, say)
+    check_rules(made.attempt.model, trial.targets)
+    card = card_of(parent, trial, made, output.stem)
+    artifact = None
+    if made.weighed.verdict.passed:
+        artifact = write_artifact(made.attempt.model, card, output)
+    elif keep_rejected:
+        artifact = write_artifact(made.attempt.model, card, rejected_path(output))
+    return Shrunk(parent, artifact, described(made, card, parent, artifact), made, card)
+
+
+def as_fp16(model: onnx.ModelProto, trial: Trial, say: Say) -> Made:
+    say("asking the FP16 model")
+    attempt = trial.attempt(halved(model))
+    say("judging")
+    return Made(attempt, trial.weighed(attempt))
+
+
+def as_int8(model: onnx.ModelProto, trial: Trial, say: Say) -> Made:
+    """The best calibration, judged; where the gate says no, with the guilty layers in FP32."""
+    scheme = scheme_for(trial.target)
+    faces = spread(trial.judge.choosing, CALIBRATION_FACES)
+    tried: list[Tried] = []
+    attempts = []
+    for calibration in CALIBRATIONS:
+        say(f"calibrating: {calibration}")
+        ranges = activation_ranges(model, faces, calibration, scheme)
+        attempt = trial.attempt(quantized(model, ranges, scheme, frozenset()))
+        tried.append(Tried(calibration, attempt.temperature, attempt.harm))
+        attempts.append((attempt, ranges))
+    attempt, ranges = min(attempts, key=lambda each: each[0].harm.nll)
+    say("judging")
+    first = Made(attempt, trial.weighed(attempt), tuple(tried))
+    if first.weighed.verdict.passed or not first.weighed.answers_failed:
+        return first
+
+    names = list(layers(model))
+
+    def with_layers_in_fp32(kept: Kept) -> Attempt:
+        return trial.attempt(quantized(model, ranges, scheme, kept))
+
+    def harm_of(kept: Kept) -> Harm:
+        (alone,) = frozenset(names) - kept
+        say(f"which layer is to blame: {alone} ({names.index(alone) + 1} of {len(names)})")
+        return with_layers_in_fp32(kept).harm
+
+    def allows(kept: Kept) -> bool:
+        say(f"restoring {', '.join(sorted(kept))}")
+        return trial.allows(with_layers_in_fp32(kept))
+
+    blamed = blame(names, harm_of)
+    last = replace(first, blamed=blamed)
+    for kept in restorations([each.layer for each in blamed], allows):
+        attempt = with_layers_in_fp32(kept)
+        last = replace(
+            last,
+            attempt=attempt,
+            weighed=trial.weighed(attempt),
+            restored=kept,
+            judgements=last.judgements + 1,
+        )
+        if last.weighed.verdict.passed:
+            return last
+    return last
+
+
+def check_rules(model: onnx.ModelProto, targets: tuple[Target, ...]) -> None:
+    problems = tensorrt_problems(model) if "tensorrt" in targets else ()
+    if problems:
+        raise RankotomError(
+            f"The graph would not build with TensorRT: {problems[0]} Nothing was written; this is "
+            "ours to mend, or try the onnxruntime of constraints.txt."
+        )
+
+
+def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
+    """Without labels the figures stay the parent's, and the card says that they are."""
+    chosen_on, judged_on = trial.judge.used
+    drift = made.weighed.judged.drift
+    quantization: dict[str, Any] = {
+        "calibration": made.calibration,
+        "layers_in_fp32": sorted(made.restored),
+        "judged_on": judged_on.as_json(),
+        "ece_checked": drift is not None,
+    }
+    card = replace(
+        parent.card,
+        name=name,
+        temperature=made.attempt.temperature,
+        precision=trial.precision,
+        parent=parent.sha256,
+        calibrated_on=(chosen_on,),
+        created_by=f"rankotom-edge {__version__}",
+        targets=trial.targets,
+        quantization=quantization,
+    )
+    if drift is None:
+        return card
+    return replace(card, measured_on=judged_on, figures=figures_of(drift.candidate))
+
+
+def described(made: Made, card: ModelCard, parent: Artifact, artifact: Artifact | None) -> Judged:
+    """The verdict of the gate, and the drift with all that its report says of the two models."""
+    weighed = made.weighed
+    judged = replace(weighed.judged, verdict=weighed.verdict)
+    if judged.drift is None:
+        return judged
+    content = serialised(made.attempt.model, card)
+    summary = (
+        {"name": card.name, "precision": card.precision, "bytes": len(content)}
+        if artifact is None
+        else artifact.summary()
+    )
+    drift: Drift = replace(
+        judged.drift,
+        reference=replace(
+            judged.drift.reference, model=parent.summary(), temperature=parent.card.temperature
+        ),
+        candidate=replace(
+            judged.drift.candidate,
+            model={**summary, "layers_in_fp32": list(card.layers_in_fp32)},
+            temperature=card.temperature,
+        ),
+        size_ratio=len(content) / parent.bytes,
+        latency_ms=(weighed.latencies.reference, weighed.latencies.candidate),
+    )
+    return replace(judged, drift=drift)
+
+
+def uncalibrated(shrunk: Shrunk) -> str | None:
+    if not at_bound(shrunk.card.temperature):
+        return None
+    return (
+        f"its temperature ran into its bound of {shrunk.card.temperature:g}, so it is not "
+        "calibrated."
+    )
+
+
+def rejected_path(output: Path) -> Path:
+    return output.with_name(f"{output.stem}.rejected{output.suffix}")
+
+
+def spread(faces: Faces, count: int) -> Faces:
+    """So many, from all over: a data set is often sorted."""
+    if len(faces) <= count:
+        return faces
+    chosen: Faces = faces[np.linspace(0, len(faces) - 1, count).round().astype(np.int64)]
+    return chosen

@@ -1,0 +1,39 @@
+"""Which kind of machine a quantized model is for, and what is done on another.
+
+The same bytes are not the same numbers everywhere: ONNX Runtime's integer kernels on an x86 CPU
+without VNNI add two products in 16 bits, and the symmetric graph that ARM and TensorRT want
+overflows there. On another machine than its own a model is therefore run in exact arithmetic, which
+is slower than FP32, but keeps what its bars mean.
+"""
+
+import platform
+
+from rankotom_edge.artifact import ModelCard
+from rankotom_edge.machine import Target, this_machine
+from rankotom_edge.runtime import Provider
+
+
+def target_of(provider: Provider) -> Target | None:
+    """What runs the graph: a GPU by TensorRT's rules, or this CPU."""
+    return this_machine() if provider == "cpu" else "tensorrt"
+
+
+def at_home(card: ModelCard, provider: Provider = "cpu") -> bool:
+    return not card.targets or target_of(provider) in card.targets
+
+
+def needs_exact_arithmetic(card: ModelCard, provider: Provider = "cpu") -> bool:
+    """Floats of other widths are the same everywhere; bytes are not."""
+    return card.precision == "int8" and not at_home(card, provider)
+
+
+def target_warning(card: ModelCard, provider: Provider = "cpu") -> str | None:
+    if at_home(card, provider):
+        return None
+    here = target_of(provider) or platform.machine()
+    way = "in exact arithmetic, " if needs_exact_arithmetic(card, provider) else ""
+    return (
+        f"{card.name} was made for {' and '.join(card.targets)}, and this is {here}: it runs "
+        f"{way}slower than its FP32 parent. Make one for here with: rankotom-edge export "
+        f"--{card.precision}"
+    )

@@ -1,0 +1,37 @@
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+from export.latency import WARM_UP, Latencies, compare_latency, medians_in_turn
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.runtime import open_session
+
+
+def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:
+    called: list[str] = []
+    # Each call takes as long as the clock moves between its two readings.
+    ticks = [0.002, 0.0, 0.005, 0.0] * (WARM_UP + 3)
+    readings = iter([0.0, *accumulate(ticks)])
+    medians = medians_in_turn(
+        [lambda: called.append("a"), lambda: called.append("b")], 3, clock=lambda: next(readings)
+    )
+    assert medians == pytest.approx([2.0, 5.0])
+    assert called == ["a", "b"] * (WARM_UP + 3)
+
+
+def test_a_first_slow_call_does_not_count() -> None:
+    slow = [9.0] * (2 * WARM_UP)
+    readings = iter([0.0, *accumulate(slow + [0.001, 0.0] * 3)])
+    assert medians_in_turn([lambda: None], 3, clock=lambda: next(readings)) == pytest.approx([1.0])
+
+
+def test_a_ratio_below_one_is_faster() -> None:
+    assert Latencies(reference=5.0, candidate=2.0).ratio == pytest.approx(0.4)
+
+
+def test_a_model_takes_about_as_long_as_itself(fp32: Artifact) -> None:
+    face = np.zeros((1, 1, 48, 48), np.uint8)
+    session = open_session(fp32.path)
+    measured = compare_latency(session, session, face, rounds=20)
+    assert 0.2 < measured.ratio < 5
