@@ -5,8 +5,9 @@
 #   make lint       ruff and mypy --strict alone
 #   make bench      what the live loop costs here, and how long the commands take
 #   make soak       memory, threads and file handles over 20,000 frames
-#   make pictures   draw the README's pictures again
-#   make examples   ask the embedded model about FERPlus again, for demo and pictures
+#   make pictures   draw the README's pictures again, and write the documents' tables
+#   make models     quantize the embedded FP32 model again, past the gate; needs FERPlus valid
+#   make examples   ask the embedded models about FERPlus again, for demo, pictures and tables
 #   make ablation   what each part of the paper buys; needs the data sets, and hours
 
 PYTHON ?= python3
@@ -15,15 +16,16 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.installed-core
 DEV    := $(VENV)/.installed-dev
 
-# What the embedded model says of FERPlus valid's reporting half, with its mirror view and without.
-REFERENCE := docs/examples/mirrored.npz
-CANDIDATE := docs/examples/plain.npz
+# What the embedded models say of FERPlus valid's reporting half.
+EXAMPLES  := docs/examples
+REFERENCE := $(EXAMPLES)/fp32.npz
+MODELS    := rankotom_edge/models
 RUN       := runs/edge-ferplus-seed0
 REPORT    := --dataset ferplus --split valid --half report
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak models examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -55,13 +57,20 @@ bench: $(CORE)
 soak: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
+models: $(CORE)
+	$(BIN)/rankotom-edge export --int8 --target x86 -o $(MODELS)/ferplus-int8.onnx
+	$(BIN)/rankotom-edge export --int8 --target tensorrt -o $(MODELS)/ferplus-int8-s8s8.onnx
+
 examples: $(DEV)
 	$(BIN)/rankotom-edge evaluate --model ferplus-fp32 $(REPORT) --save-predictions $(REFERENCE)
-	$(BIN)/rankotom-edge export $(RUN) --no-mirror --output $(VENV)/plain.onnx
-	$(BIN)/rankotom-edge evaluate --model $(VENV)/plain.onnx $(REPORT) --save-predictions $(CANDIDATE)
+	$(BIN)/rankotom-edge evaluate --model ferplus-int8 $(REPORT) --save-predictions $(EXAMPLES)/int8.npz
+	$(BIN)/rankotom-edge export $(RUN) --no-mirror --output $(VENV)/no-mirror.onnx
+	$(BIN)/rankotom-edge evaluate --model $(VENV)/no-mirror.onnx $(REPORT) \
+	  --save-predictions $(EXAMPLES)/no-mirror.npz
 
 pictures: $(CORE)
-	$(BIN)/python docs/pictures.py $(REFERENCE) $(CANDIDATE) docs/images
+	$(BIN)/python docs/pictures.py $(REFERENCE) $(EXAMPLES)/int8.npz docs/images
+	$(BIN)/python docs/tables.py
 
 ablation: $(DEV)
 	$(BIN)/python -m train.ablation --run runs/ablation --plot docs/images/ablation.png

@@ -14,6 +14,7 @@ from calib.diagrams import HEATMAP_ROWS
 from calib.drift import Drift, Limits, Verdict, check_limits
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
+from calib.facts import model_facts
 from calib.files import replacing
 from calib.layout import NAMES, percent, points
 from calib.metrics import Bin
@@ -94,6 +95,8 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
             axes[moment].set_title(f"{moment.title()}: {model_name(evaluation)}, ECE {error}")
         _changes(axes["changes"], drift, limits)
         _flips(axes["flips"], drift)
+        known = "      ".join(f"{name}: {words}" for name, words in model_facts(drift))
+        figure.text(0.012, 0.008, known, fontsize=9.5, color=FAINT)
 
 
 @contextmanager
@@ -121,7 +124,8 @@ def _headline(figure: "Figure", title: str, words: str, colour: str) -> None:
     lines = textwrap.wrap(words, 120)
     height = figure.get_figheight()
     free = (0.6 + 0.2 * len(lines)) / height
-    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - free))
+    foot = 0.3 / height
+    figure.set_layout_engine("constrained", rect=(0, foot, 1, 1 - free - foot))
     figure.text(0.012, 1 - 0.14 / height, title, va="top", fontsize=14, fontweight="bold")
     verdict = "\n".join(lines)
     figure.text(0.012, 1 - 0.45 / height, verdict, va="top", fontsize=10.5, color=colour)

@@ -1,5 +1,5 @@
-"""Draw the README's pictures: the live views of the demo, and the reports as SVG, from two
-predictions files on the same faces.
+"""Draw the README's pictures: the live views of the demo, and the reports as SVG, from what
+ferplus-fp32 and ferplus-int8 said of the same faces.
 
 python docs/pictures.py REFERENCE CANDIDATE FOLDER
 """
@@ -21,6 +21,8 @@ from calib.evaluation import evaluate
 from calib.files import replacing
 from calib.predictions import read_predictions
 from calib.report import drift_report, evaluation_report
+from export.latency import latency_of_one_face
+from rankotom_edge import models
 from rankotom_edge.artifact import load_artifact
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.controls import Controls
@@ -67,7 +69,7 @@ def draw(report: RenderableType, title: str, path: Path) -> None:
 
 def live_views(folder: Path) -> None:
     """What ``rankotom-edge camera --source demo`` shows, with the keys c, v and m pressed."""
-    artifact = load_artifact("ferplus-fp32")
+    artifact = load_artifact(models.DEFAULT)
     figures, framing = artifact.card.figures, artifact.card.crop.framing
     last: list[Moment] = []
     with open_source("demo", paced=True) as source, FaceDetector() as detector:
@@ -95,15 +97,20 @@ class Keeping:
 
 def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     reference, candidate = read_predictions(reference_file), read_predictions(candidate_file)
-    evaluation = evaluate(reference, model={"file": reference_file.name})
+    fp32, int8 = load_artifact(models.FP32), load_artifact(models.INT8)
+    evaluation = evaluate(reference, model=fp32.summary())
     heatmap = None
     if reference.votes is not None:
         heatmap = compound_heatmap(reference.probabilities, reference.votes, reference.classes)
     drift = measure_drift(
         reference,
         candidate,
-        reference_model={"file": reference_file.name},
-        candidate_model={"file": candidate_file.name},
+        reference_model=fp32.summary(),
+        candidate_model=int8.summary(),
+        reference_temperature=fp32.card.temperature,
+        candidate_temperature=int8.card.temperature,
+        size_ratio=int8.bytes / fp32.bytes,
+        latency_ms=latency_of_one_face(fp32, int8),
     )
     limits = Limits()
     verdict = judge(drift, limits)
@@ -111,12 +118,12 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     live_views(folder)
     draw(
         evaluation_report(evaluation, heatmap),
-        f"rankotom-edge evaluate {reference_file.name}",
+        f"rankotom-edge evaluate --model {models.FP32}",
         folder / "evaluate.svg",
     )
     draw(
         drift_report(drift, verdict, limits),
-        f"rankotom-edge drift {reference_file.name} {candidate_file.name}",
+        f"rankotom-edge drift {models.FP32} {models.INT8}",
         folder / "drift.svg",
     )
 

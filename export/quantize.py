@@ -99,6 +99,13 @@ def layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
     return {layer: tuple(nodes) for layer, nodes in found.items()}
 
 
+def quantizable(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
+    """All layers but the first. It has one channel in and next to no weights: in FP32 it takes a
+    quarter of its time as bytes (20 and 87 us on a Zen 3), and the logits stray a quarter less."""
+    first, *others = layers(model).items()
+    return dict(others or [first])
+
+
 def activation_ranges(
     model: onnx.ModelProto, faces: NDArray[np.uint8], calibration: Calibration, scheme: Scheme
 ) -> TensorsData:
@@ -124,7 +131,10 @@ def quantized(
 ) -> onnx.ModelProto:
     """The prepared model with QuantizeLinear and DequantizeLinear around all but these layers."""
     nodes = [
-        node for layer, names in layers(model).items() if layer not in in_fp32 for node in names
+        node
+        for layer, names in quantizable(model).items()
+        if layer not in in_fp32
+        for node in names
     ]
     if not nodes:  # to ONNX Runtime an empty list is all of them
         return copy.deepcopy(model)

@@ -22,6 +22,7 @@ from export.quantize import (
     activation_ranges,
     layers,
     prepared,
+    quantizable,
     quantized,
     scheme_for,
 )
@@ -91,7 +92,8 @@ class Shrunk:
             "calibration": self.made.calibration,
             "tried": [each.as_json() for each in self.made.tried],
             "layers": [each.as_json() for each in self.made.blamed],
-            "layers_in_fp32": sorted(self.made.restored),
+            "layers_in_fp32": list(self.card.layers_in_fp32),
+            "restored": sorted(self.made.restored),
             "judgements": self.made.judgements,
             "latency_ms": {
                 "reference": latencies.reference,
@@ -117,10 +119,10 @@ def shrink(
         raise RankotomError(
             f"{parent.card.name} is {parent.card.precision} already; give its FP32 parent."
         )
-    trial = Trial(parent, judge, precision, target, allow_slower=allow_slower)
     say("preparing the graph")
     model = prepared(onnx.load(parent.path))
-    made = as_fp16(model, trial, say) if precision == "fp16" else as_int8(model, trial, say)
+    trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
+    made = as_fp16(trial, say) if precision == "fp16" else as_int8(trial, say)
     check_rules(made.attempt.model, trial.targets)
     card = card_of(parent, trial, made, output.stem)
     artifact = None
@@ -131,16 +133,16 @@ def shrink(
     return Shrunk(parent, artifact, described(made, card, parent, artifact), made, card)
 
 
-def as_fp16(model: onnx.ModelProto, trial: Trial, say: Say) -> Made:
+def as_fp16(trial: Trial, say: Say) -> Made:
     say("asking the FP16 model")
-    attempt = trial.attempt(halved(model))
+    attempt = trial.attempt(halved(trial.parent_model))
     say("judging")
     return Made(attempt, trial.weighed(attempt))
 
 
-def as_int8(model: onnx.ModelProto, trial: Trial, say: Say) -> Made:
+def as_int8(trial: Trial, say: Say) -> Made:
     """The best calibration, judged; where the gate says no, with the guilty layers in FP32."""
-    scheme = scheme_for(trial.target)
+    model, scheme = trial.parent_model, scheme_for(trial.target)
     faces = spread(trial.judge.choosing, CALIBRATION_FACES)
     tried: list[Tried] = []
     attempts = []
@@ -156,7 +158,7 @@ def as_int8(model: onnx.ModelProto, trial: Trial, say: Say) -> Made:
     if first.weighed.verdict.passed or not first.weighed.answers_failed:
         return first
 
-    names = list(layers(model))
+    names = list(quantizable(model))
 
     def with_layers_in_fp32(kept: Kept) -> Attempt:
         return trial.attempt(quantized(model, ranges, scheme, kept))
@@ -201,7 +203,7 @@ def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
     drift = made.weighed.judged.drift
     quantization: dict[str, Any] = {
         "calibration": made.calibration,
-        "layers_in_fp32": sorted(made.restored),
+        "layers_in_fp32": layers_in_fp32(trial, made),
         "judged_on": judged_on.as_json(),
         "ece_checked": drift is not None,
     }
@@ -218,7 +220,23 @@ def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
     )
     if drift is None:
         return card
+    quantization["change"] = {
+        **{name: round(drift.change[name], 6) for name in ("accuracy", "ece", "aece", "nll")},
+        "flips": round(drift.flips.rate, 6),
+    }
     return replace(card, measured_on=judged_on, figures=figures_of(drift.candidate))
+
+
+def layers_in_fp32(trial: Trial, made: Made) -> list[str]:
+    """Those that are never quantized, and those that the gate restored; none where all are FP16."""
+    if trial.precision != "int8":
+        return []
+    model = trial.parent_model
+    return [
+        layer
+        for layer in layers(model)
+        if layer in made.restored or layer not in quantizable(model)
+    ]
 
 
 def described(made: Made, card: ModelCard, parent: Artifact, artifact: Artifact | None) -> Judged:

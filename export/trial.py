@@ -49,6 +49,7 @@ class Weighed:
 @dataclass(frozen=True, eq=False)
 class Trial:
     parent: Artifact
+    parent_model: onnx.ModelProto  # prepared
     judge: Judge
     precision: str
     target: Target

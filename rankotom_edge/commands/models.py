@@ -60,8 +60,8 @@ def overview(artifacts: "list[Artifact]") -> "RenderableType":
         ("accuracy", "right"),
         ("ECE", "right"),
         ("AECE", "right"),
-        ("measured on", "left"),
     )
+    table.columns[0].no_wrap = True
     for artifact in artifacts:
         card = artifact.card
         table.add_row(
@@ -72,9 +72,14 @@ def overview(artifacts: "list[Artifact]") -> "RenderableType":
             percent(card.figures["accuracy"]),
             percent(card.figures["ece"], 2),
             percent(card.figures["aece"], 2),
-            f"{card.measured_on.name}, {card.measured_on.count:,} faces",
         )
-    return Group(table, note("All that one says of itself: rankotom-edge models NAME"))
+    used = dict.fromkeys(artifact.card.measured_on for artifact in artifacts)
+    measured = "; ".join(f"{faces.name}, {faces.count:,} faces" for faces in used)
+    return Group(
+        table,
+        note(f"Measured on {measured}."),
+        note("All that one says of itself: rankotom-edge models NAME"),
+    )
 
 
 def card_report(artifact: "Artifact") -> "RenderableType":
@@ -128,13 +133,24 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
 
 
 def quantization_facts(artifact: "Artifact") -> list[tuple[str, str]]:
-    """How it was made small, where it was."""
+    """How it was made small, where it was, and what that cost."""
+    from calib.layout import percent, points
+
     card = artifact.card
     facts = [("made for", " and ".join(card.targets))] if card.targets else []
     if card.quantization.get("calibration"):
         facts.append(("ranges by", str(card.quantization["calibration"])))
     if card.layers_in_fp32:
         facts.append(("in FP32", ", ".join(card.layers_in_fp32)))
+    if change := card.quantization.get("change"):
+        facts.append(
+            (
+                "its cost",
+                f"accuracy {points(change['accuracy'])}, ECE {points(change['ece'], 2)}, AECE "
+                f"{points(change['aece'], 2)} points against its parent; "
+                f"{percent(change['flips'])} of the faces changed their expression",
+            )
+        )
     if card.quantization.get("ece_checked") is False:
         judged = card.quantization["judged_on"]
         facts.append(

@@ -122,8 +122,9 @@ def test_a_poisoned_layer_is_caught_named_and_restored(
     assert shrunk.made.restored
     assert shrunk.passed
     assert shrunk.made.judgements >= 2
-    assert read_artifact(tmp_path / "out.onnx").card.layers_in_fp32 == tuple(
-        sorted(shrunk.made.restored)
+    assert read_artifact(tmp_path / "out.onnx").card.layers_in_fp32 == (
+        "conv1",
+        *sorted(shrunk.made.restored),
     )
 
 

@@ -101,7 +101,8 @@ def test_its_json_is_a_drifts_document_and_how_it_was_made(exported: tuple[Path,
     assert made["targets"] == ["x86"]
     assert len(made["tried"]) == 4
     assert made["calibration"] in [each["calibration"] for each in made["tried"]]
-    assert made["layers_in_fp32"] == []
+    assert made["layers_in_fp32"] == ["conv1"]
+    assert made["restored"] == []
     assert made["latency_ms"]["judged"] is False
 
 

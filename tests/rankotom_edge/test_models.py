@@ -1,5 +1,6 @@
 """The embedded model is what its file, the example predictions and the README say of it."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from rankotom_edge.crop import FERPLUS_FRAMING
 
 ROOT = Path(__file__).parent.parent.parent
 MODEL = load_artifact("ferplus-fp32")
-REPORTED = read_predictions(ROOT / "docs/examples/mirrored.npz")
+REPORTED = read_predictions(ROOT / "docs/examples/fp32.npz")
 
 
 def test_the_model_takes_faces_in_the_measured_framing() -> None:
@@ -47,6 +48,18 @@ def test_the_readme_claims_what_was_measured() -> None:
     figures = MODEL.card.figures
     assert f"| accuracy | {figures['accuracy']:.1%}".replace("%", " %") in text
     assert f"| ECE | {figures['ece']:.2%}".replace("%", " %") in text
+
+
+def test_the_documents_tables_are_what_the_model_files_say() -> None:
+    specification = importlib.util.spec_from_file_location("tables", ROOT / "docs/tables.py")
+    assert specification is not None
+    assert specification.loader is not None
+    tables = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tables)
+    for document in tables.DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        assert "<!-- end -->" in text
+        assert tables.renewed(text) == text, f"{document.name}: run make pictures"
 
 
 def test_a_face_and_its_mirror_image_read_alike() -> None:

@@ -29,7 +29,7 @@ from rankotom_edge.readings import (
 )
 from rankotom_edge.tracking import TrackedFace
 
-HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "mirrored.npz"
+HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "fp32.npz"
 
 FACE = Face(
     (10.123, 20.456, 100.0, 110.0), (40.111, 50.0), (80.0, 51.0), (60.0, 70.0), (60.0, 95.0), 0.912

@@ -20,7 +20,7 @@ from train.align import framed
 from train.datasets import data_folder, half, load_dataset
 
 CACHE = data_folder(None)
-HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "mirrored.npz"
+HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "fp32.npz"
 needs_framed_ferplus = pytest.mark.skipif(
     not list((CACHE / "framed").glob("ferplus-valid-report-*-48x48x1-*.npy"))
     or not (CACHE / "FERPlus" / "fer2013new.csv").exists(),
