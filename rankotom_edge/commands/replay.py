@@ -82,6 +82,7 @@ def _compare(session: Session, model: str, json: str | None) -> None:
     from rankotom_edge.artifact import load_artifact
     from rankotom_edge.classifier import Classifier
     from rankotom_edge.session import reread
+    from rankotom_edge.target import target_warning
 
     check_outputs(json)
     artifact = load_artifact(model)
@@ -89,7 +90,9 @@ def _compare(session: Session, model: str, json: str | None) -> None:
         faces = reread(session, Classifier(artifact))
         agreement = measure_agreement(faces.recorded, faces.again, faces.labels)
     before = str(session.metadata["model"]["name"])
-    show(agreement_report(agreement, f"{before} as recorded", artifact.card.name), json)
+    warning = target_warning(artifact.card)
+    notes = [] if warning is None else [warning]
+    show(agreement_report(agreement, f"{before} as recorded", artifact.card.name), json, notes)
     if json is not None:
         models = {"reference": dict(session.metadata["model"]), "candidate": artifact.summary()}
         write_json(json, models | agreement.as_json())

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from rankotom_edge.machine import Target
 
 
+WHERE_TO_GET = {
+    Dataset.ferplus: (
+        "Its votes (fer2013new.csv) and a script for its pictures, which are FER2013's, are at "
+        "github.com/microsoft/FERPlus."
+    ),
+    Dataset.rafdb: "Its authors give it out for research.",
+    Dataset.affectnet: "Its authors give it out for research.",
+}
+
+
 @dataclass(frozen=True)
 class Wish:
     """What was asked for on the command line."""
@@ -110,8 +120,9 @@ def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
         valid = load_dataset(dataset.value, data_folder(wish.data), "valid", check_count=False)
     except RankotomError as error:
         raise RankotomError(
-            f"{error} Without it, --unlabelled DIR (a folder of face photos, or a recorded "
-            "session) quantizes and checks agreement with FP32, though not ECE."
+            f"{error} {WHERE_TO_GET[dataset]} Without it, --unlabelled DIR (a folder of face "
+            "photos, or a recorded session) quantizes and checks agreement with FP32, though not "
+            "ECE."
         ) from error
     cache = data_folder(None) / "framed"
     choose, report = (

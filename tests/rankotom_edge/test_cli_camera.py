@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 from calib.emotions import EMOTIONS
+from rankotom_edge import models
 from rankotom_edge.artifact import load_artifact
+from rankotom_edge.machine import this_machine
 from rankotom_edge.readings import confidence_needed
 
 DEMO = ["--source", "demo", "--view", "none"]
@@ -100,7 +102,7 @@ def test_a_folder_of_photographs_is_read_one_by_one(tmp_path: Path) -> None:
 
 
 def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for() -> None:
-    bins = load_artifact("ferplus-fp32").card.figures["bins"]
+    bins = load_artifact(models.DEFAULT).card.figures["bins"]
     asked = []
     for budget in ("50%", "0.2", "3 %"):
         lines = lines_of("--source", "demo", "--frames", "20", "--max-error", budget)
@@ -349,3 +351,11 @@ def test_a_picture_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path:
     assert finished.returncode == 0
     assert len(finished.stdout.splitlines()) == 1
     assert "1 of 2 images cannot be read" in finished.stderr
+
+
+def test_a_model_made_for_another_machine_is_run_with_a_note() -> None:
+    other = "ferplus-int8-s8s8" if this_machine() == "x86" else "ferplus-int8"
+    finished = camera(*DEMO, "--frames", "3", "--model", other)
+    assert finished.returncode == 0, finished.stderr
+    assert f"note: {other} was made for" in finished.stderr
+    assert "was made for" not in camera(*DEMO, "--frames", "3").stderr
