@@ -116,15 +116,27 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+def harm_of(name: str) -> int:
+    """-1 where a fall does harm."""
+    return -1 if name == "accuracy" else 1
+
+
+def past_limit(name: str, change: float, size: float) -> bool:
+    return harm_of(name) * change > size + ROUNDING
+
+
 @dataclass(frozen=True)
 class LimitCheck:
-    """A change against its limit, both with their sign; ``harm`` is -1 where a fall does harm."""
+    """A change against its limit, both with their sign."""
 
     name: str
     change: float
     interval: Interval
     size: float
-    harm: int = 1
+
+    @property
+    def harm(self) -> int:
+        return harm_of(self.name)
 
     @property
     def limit(self) -> float:
@@ -132,7 +144,7 @@ class LimitCheck:
 
     @property
     def failed(self) -> bool:
-        return self.harm * self.change > self.size + ROUNDING
+        return past_limit(self.name, self.change, self.size)
 
     @property
     def unsure(self) -> bool:
@@ -296,9 +308,7 @@ def check_limits(drift: Drift, limits: Limits = DEFAULT_LIMITS) -> tuple[LimitCh
     """Each limit beside what it limits: the one place where they are compared."""
     changes = {**drift.change, "flips": drift.flips.rate}
     return tuple(
-        LimitCheck(
-            name, changes[name], drift.intervals[name], size, harm=-1 if name == "accuracy" else 1
-        )
+        LimitCheck(name, changes[name], drift.intervals[name], size)
         for name, size in asdict(limits).items()
     )
 

@@ -42,27 +42,29 @@ def with_worth(
 
 
 def blame(layers: Sequence[str], harm_of: Callable[[Kept], Harm]) -> tuple[LayerHarm, ...]:
-    """Each layer quantized alone, the most harmful first."""
+    """Each layer quantized alone, the most harmful first: by NLL, the steadier of the two figures,
+    and by ECE where that is the same."""
     everything = frozenset(layers)
     alone = [LayerHarm(layer, harm_of(everything - {layer})) for layer in layers]
-    return tuple(sorted(alone, key=lambda each: -each.harm.nll))
+    return tuple(sorted(alone, key=lambda each: (-each.harm.nll, -(each.harm.ece or 0.0))))
 
 
 def restorations(ranked: Sequence[str], allows: Callable[[Kept], bool]) -> Iterator[Kept]:
-    """Sets of layers to restore that ``allows`` finds good enough, smaller ones first.
+    """Sets of layers to restore that ``allows`` finds good enough, each larger than the last.
 
     The guilty are restored in their order until that suffices; then each that was not needed after
-    all is quantized again.
+    all, the least guilty first, is quantized again. Whoever asks for another set found this one
+    too small: it stays, and more are added to it.
     """
-    seen: set[Kept] = set()
-    for count in range(1, int(len(ranked) * MOST_RESTORED) + 1):
-        restored = frozenset(ranked[:count])
+    refused: Kept = frozenset()
+    restored: Kept = frozenset()
+    for place, layer in enumerate(ranked[: int(len(ranked) * MOST_RESTORED)]):
+        restored |= {layer}
         if not allows(restored):
             continue
-        for layer in ranked[:count]:
-            fewer = restored - {layer}
-            if fewer and allows(fewer):
+        for added in reversed(ranked[: place + 1]):
+            fewer = restored - {added}
+            if added in restored - refused and fewer > refused and allows(fewer):
                 restored = fewer
-        if restored not in seen:
-            seen.add(restored)
-            yield restored
+        yield restored
+        refused = restored

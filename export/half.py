@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from calib.errors import RankotomError
 from export.quantize import layers
 
 HALF = ".fp16"
@@ -23,7 +24,13 @@ def halved(model: onnx.ModelProto) -> onnx.ModelProto:
     used = {given for node in inside for given in node.input}
     for initializer in graph.initializer:
         if initializer.name in used:
-            values = numpy_helper.to_array(initializer).astype(np.float16)
+            whole = numpy_helper.to_array(initializer)
+            if np.abs(whole).max(initial=0.0) > np.finfo(np.float16).max:
+                raise RankotomError(
+                    f"{initializer.name} holds numbers that are too large for FP16. Quantize the "
+                    "model to INT8 instead."
+                )
+            values = whole.astype(np.float16)
             initializer.CopyFrom(numpy_helper.from_array(values, initializer.name))
     made = {output for node in inside for output in node.output}
     entering = used - made - {initializer.name for initializer in graph.initializer}

@@ -4,7 +4,7 @@ Each fits, chooses and searches on its choosing faces and gives its verdict on t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from calib.agreement import Agreement, measure_agreement
 from calib.arrays import FloatArray
-from calib.drift import DEFAULT_LIMITS, Drift, Limits, Verdict, judge, measure_drift
+from calib.drift import (
+    DEFAULT_LIMITS,
+    Drift,
+    LimitCheck,
+    Limits,
+    Verdict,
+    judge,
+    measure_drift,
+    past_limit,
+)
 from calib.errors import RankotomError
 from calib.metrics import accuracy, adaptive_ece, ece, nll
 from calib.predictions import Predictions
@@ -24,6 +33,7 @@ from rankotom_edge.artifact import FacesUsed, ModelCard
 
 # Beyond what few faces or another data set explain.
 FAR_LESS = 0.2
+FEWEST = 20
 
 Faces = NDArray[np.uint8]
 
@@ -107,12 +117,9 @@ class WithLabels:
         return Harm(change["nll"], change["ece"])
 
     def allows(self, logits: FloatArray, temperature: float) -> bool:
-        change, limits = self._change(logits, temperature), self.limits
-        return (
-            change["ece"] <= limits.ece
-            and change["aece"] <= limits.aece
-            and -change["accuracy"] <= limits.accuracy
-            and change["flips"] <= limits.flips
+        change = self._change(logits, temperature)
+        return not any(
+            past_limit(name, change[name], size) for name, size in asdict(self.limits).items()
         )
 
     def judged(self, logits: FloatArray, temperature: float) -> Judged:
@@ -168,24 +175,35 @@ class WithoutLabels:
 
     def allows(self, logits: FloatArray, temperature: float) -> bool:
         flipped = logits.argmax(axis=1) != self.parent_choosing.argmax(axis=1)
-        return float(flipped.mean()) <= self.limits.flips
+        return not past_limit("flips", float(flipped.mean()), self.limits.flips)
 
     def judged(self, logits: FloatArray, temperature: float) -> Judged:
         said = softmax(logits, temperature)
         agreement = measure_agreement(self.parent_judging, said, self.classes)
-        reasons: tuple[str, ...] = ()
-        if agreement.flip_rate > self.limits.flips:
-            reasons = (
-                f"The predicted emotion changed on {100 * agreement.flip_rate:.1f} % of the "
-                f"faces; the limit is {100 * self.limits.flips:.4g} %.",
+        check = LimitCheck(
+            "flips", agreement.flip_rate, agreement.flips_interval, self.limits.flips
+        )
+        verdict = Verdict(
+            passed=not check.failed,
+            reasons=(check.reason(),) if check.failed else (),
+            unsure=(check.doubt(agreement.n),) if check.unsure else (),
+        )
+        return Judged(verdict, agreement=agreement)
+
+
+def check_enough(*parts: FacesUsed) -> None:
+    for faces in parts:
+        if faces.count < FEWEST:
+            raise RankotomError(
+                f"{faces.name} has {faces.count} faces; to choose or to judge takes {FEWEST}. "
+                "Is the data set whole?"
             )
-        return Judged(Verdict(not reasons, reasons, ()), agreement=agreement)
 
 
 def check_known_faces(card: ModelCard, said: Predictions, faces: FacesUsed) -> None:
     """Noise, other pictures or other labels are no faces to quantize or to judge by.
 
-    The parent tells: where it is right far less often than its card says, they are not its kind.
+    Its parent tells: where it is right far less often than its card says, they are not its kind.
     """
     right, promised = float(np.mean(said.correct)), float(card.figures["accuracy"])
     if right < promised - FAR_LESS:

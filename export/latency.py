@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankotom_edge.artifact import INPUT, PROBABILITIES, Artifact
 from rankotom_edge.runtime import Session, open_session
@@ -30,12 +29,12 @@ class Latencies:
         return self.candidate / self.reference
 
 
-def compare_latency(
-    reference: Session, candidate: Session, face: NDArray[np.uint8], rounds: int = ROUNDS
-) -> Latencies:
-    """``face``: (1, channels, size, size)."""
+def compare_latency(reference: Session, candidate: Session, rounds: int = ROUNDS) -> Latencies:
+    """On a face of nothing, at the size that each takes."""
 
     def asked(session: Session) -> Callable[[], object]:
+        (given,) = session.get_inputs()
+        face = np.zeros((1, *given.shape[1:]), np.uint8)
         return lambda: session.run([PROBABILITIES], {INPUT: face})
 
     return Latencies(*medians_in_turn([asked(reference), asked(candidate)], rounds))
@@ -60,11 +59,9 @@ def medians_in_turn(
 
 def latency_of_one_face(reference: Artifact, candidate: Artifact) -> tuple[float, float]:
     """Of two model files as they run here, in milliseconds."""
-    crop = reference.card.crop
-    face = np.zeros((1, crop.channels, crop.size, crop.size), np.uint8)
     before, after = (
         open_session(model.path, optimise=not needs_exact_arithmetic(model.card))
         for model in (reference, candidate)
     )
-    measured = compare_latency(before, after, face)
+    measured = compare_latency(before, after)
     return measured.reference, measured.candidate

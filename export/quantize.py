@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, Literal
 
 import numpy as np
@@ -73,7 +73,7 @@ def scheme_for(target: Target) -> Scheme:
 
 def prepared(model: onnx.ModelProto) -> onnx.ModelProto:
     """Shapes inferred and constants folded, as ONNX Runtime wants it before it quantizes."""
-    with TemporaryDirectory() as folder, _silence():
+    with _silence(), TemporaryDirectory() as folder:
         given, ready = Path(folder) / "given.onnx", Path(folder) / "ready.onnx"
         onnx.save(model, given)
         # The graph's shapes are fixed but for n, so plain shape inference suffices.
@@ -111,7 +111,7 @@ def activation_ranges(
 ) -> TensorsData:
     """What each activation was seen to span; ``faces``: (n, channels, size, size)."""
     method, options = CALIBRATIONS[calibration]
-    with TemporaryDirectory() as folder, _silence():
+    with _silence(), TemporaryDirectory() as folder:
         given = Path(folder) / "given.onnx"
         onnx.save(model, given)
         calibrator = create_calibrator(
@@ -210,5 +210,10 @@ def _silence() -> Iterator[None]:
     except REFUSALS as error:
         words = str(error).strip().splitlines()[0]
         raise RankotomError(f"ONNX Runtime could not quantize the model: {words}") from error
+    except OSError as error:
+        raise RankotomError(
+            f"Cannot write the model in between to {gettempdir()}: {error.strerror}. Make room "
+            "there, or name another folder in TMPDIR."
+        ) from error
     finally:
         root.setLevel(level)

@@ -40,6 +40,7 @@ def shrunk_report(shrunk: Shrunk, limits: Limits) -> RenderableType:
             agreement_report(judged.agreement, shrunk.parent.card.name, shrunk.card.name),
             heading("Verdict"),
             panel(judged.verdict.passed, unlabelled_headline(shrunk), judged.verdict.reasons),
+            *(note(f"? {doubt}") for doubt in judged.verdict.unsure),
         )
     return Report((page, heading("How it was made"), _making(shrunk), *_search(shrunk.made)))
 
@@ -57,7 +58,7 @@ def unlabelled_headline(shrunk: Shrunk) -> str:
 
 def _making(shrunk: Shrunk) -> RenderableType:
     made, card = shrunk.made, shrunk.card
-    chosen, judged = card.calibrated_on[0], card.quantization["judged_on"]
+    chosen, judged = card.calibrated_on[-1], card.quantization["judged_on"]
     latencies = made.weighed.latencies
     facts = [
         ("for", " and ".join(MACHINES[target] for target in card.targets)),
@@ -97,7 +98,11 @@ def _search(made: Made) -> list[RenderableType]:
 
 def _tried_table(made: Made) -> RenderableType:
     table = plain_table(
-        ("", "left"), ("NLL", "right"), ("ECE", "right"), ("temperature", "right"), ("", "left")
+        ("", "left"),
+        (_harm_name(made), "right"),
+        ("ECE", "right"),
+        ("temperature", "right"),
+        ("", "left"),
     )
     for each in made.tried:
         kept = each.calibration == made.calibration
@@ -107,12 +112,12 @@ def _tried_table(made: Made) -> RenderableType:
             f"{each.temperature:.3f}",
             Text("kept", style=BLUE) if kept else "",
         )
-    return Group(table, note("Changes against FP32 on the faces that choices are made on."))
+    return Group(table, note("Against FP32, on the faces that choices are made on."))
 
 
 def _layer_table(made: Made) -> RenderableType:
     """Bars by harm; those that the gate restored stand out."""
-    table = plain_table(("", "left"), ("NLL", "right"), ("ECE", "right"), ("", "left"))
+    table = plain_table(("", "left"), (_harm_name(made), "right"), ("ECE", "right"), ("", "left"))
     most = max(max(each.harm.nll for each in made.blamed), 1e-12)
     for each in made.blamed[:MOST_LAYERS]:
         restored = each.layer in made.restored
@@ -128,6 +133,11 @@ def _layer_table(made: Made) -> RenderableType:
     rest = len(made.blamed) - MOST_LAYERS
     less = f" {rest} layers with less are left out." if rest > 0 else ""
     return Group(table, note(f"What each does when it alone is quantized.{less}"))
+
+
+def _harm_name(made: Made) -> str:
+    """Without labels it is how far the candidate strays from what its parent says."""
+    return "divergence" if made.attempt.harm.ece is None else "NLL"
 
 
 def _harm_cells(each: Tried | LayerHarm) -> tuple[str, str]:

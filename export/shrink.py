@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,10 +116,7 @@ def shrink(
     say: Say = lambda words: None,
 ) -> Shrunk:
     """The file is at ``output`` only if the gate says yes; a rejected one is beside it, if kept."""
-    if parent.card.precision != "fp32":
-        raise RankotomError(
-            f"{parent.card.name} is {parent.card.precision} already; give its FP32 parent."
-        )
+    check_parent(parent, output)
     say("preparing the graph")
     model = prepared(onnx.load(parent.path))
     trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
@@ -131,6 +129,15 @@ def shrink(
     elif keep_rejected:
         artifact = write_artifact(made.attempt.model, card, rejected_path(output))
     return Shrunk(parent, artifact, described(made, card, parent, artifact), made, card)
+
+
+def check_parent(parent: Artifact, output: Path) -> None:
+    if parent.card.precision != "fp32":
+        raise RankotomError(
+            f"{parent.card.name} is {parent.card.precision} already; give its FP32 parent."
+        )
+    if output.resolve() == parent.path.resolve():
+        raise RankotomError(f"{output} is the FP32 model itself; choose another --output.")
 
 
 def as_fp16(trial: Trial, say: Say) -> Made:
@@ -160,6 +167,7 @@ def as_int8(trial: Trial, say: Say) -> Made:
 
     names = list(quantizable(model))
 
+    @cache
     def with_layers_in_fp32(kept: Kept) -> Attempt:
         return trial.attempt(quantized(model, ranges, scheme, kept))
 
@@ -173,19 +181,19 @@ def as_int8(trial: Trial, say: Say) -> Made:
         return trial.allows(with_layers_in_fp32(kept))
 
     blamed = blame(names, harm_of)
-    last = replace(first, blamed=blamed)
+    judged = [replace(first, blamed=blamed)]
     for kept in restorations([each.layer for each in blamed], allows):
         attempt = with_layers_in_fp32(kept)
-        last = replace(
-            last,
-            attempt=attempt,
-            weighed=trial.weighed(attempt),
-            restored=kept,
-            judgements=last.judgements + 1,
-        )
-        if last.weighed.verdict.passed:
-            return last
-    return last
+        made = replace(judged[0], attempt=attempt, weighed=trial.weighed(attempt), restored=kept)
+        judged.append(made)
+        if made.weighed.verdict.passed:
+            break
+    return replace(min(judged, key=how_bad), judgements=len(judged))
+
+
+def how_bad(made: Made) -> tuple[int, float]:
+    """Reasons against it, then harm: the least is the best that was found."""
+    return len(made.weighed.verdict.reasons), made.attempt.harm.nll
 
 
 def check_rules(model: onnx.ModelProto, targets: tuple[Target, ...]) -> None:
@@ -213,7 +221,8 @@ def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
         temperature=made.attempt.temperature,
         precision=trial.precision,
         parent=parent.sha256,
-        calibrated_on=(chosen_on,),
+        # Matched to the parent's answers, its temperature rests on the parent's faces as well.
+        calibrated_on=(chosen_on,) if drift else (*parent.card.calibrated_on, chosen_on),
         created_by=f"rankotom-edge {__version__}",
         targets=trial.targets,
         quantization=quantization,

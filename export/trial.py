@@ -78,9 +78,7 @@ class Trial:
         judged = self.judge.judged(logits, attempt.temperature)
         # The card of the parent is as long as the candidate's own will be.
         size_ratio = len(serialised(attempt.model, self.parent.card)) / self.parent.bytes
-        latencies = compare_latency(
-            self._parent_session, self._session(attempt.model), self.judge.judging[:1]
-        )
+        latencies = compare_latency(self._parent_session, self._session(attempt.model))
         judge_latency = self.at_home and not self.allow_slower
         return Weighed(
             judged=judged,

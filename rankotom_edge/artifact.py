@@ -261,6 +261,18 @@ def _labels(text: str) -> tuple[str, ...]:
     return as_classes(names, len(names))
 
 
+def _quantization(text: str) -> Mapping[str, Any]:
+    record = _record(text)
+    if record:
+        kept = record["layers_in_fp32"]
+        if not (isinstance(kept, list) and all(isinstance(layer, str) for layer in kept)):
+            raise ValueError("the layers in FP32 as a list of names")
+        FacesUsed.from_json(record["judged_on"])
+        if not isinstance(record["ece_checked"], bool):
+            raise ValueError("whether ECE was checked")
+    return record
+
+
 def _targets(text: str) -> tuple[str, ...]:
     names = json.loads(text)
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
@@ -305,5 +317,5 @@ _PARSERS = {
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
     "figures": _figures,
     "targets": _targets,
-    "quantization": _record,
+    "quantization": _quantization,
 }

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact
+from rankotom_edge.artifact import (
+    EVIDENCE,
+    INPUT,
+    LOGITS,
+    PROBABILITIES,
+    Artifact,
+    ModelCard,
+)
 from rankotom_edge.closing import Closing
 from rankotom_edge.engine import Engine, engines_folder, engines_of, open_engine
 from rankotom_edge.faces import Image
@@ -19,7 +26,7 @@ from rankotom_edge.runtime import (
     open_session,
     providers_here,
 )
-from rankotom_edge.target import needs_exact_arithmetic
+from rankotom_edge.target import at_home, needs_exact_arithmetic
 
 Float32Array: TypeAlias = NDArray[np.float32]
 
@@ -123,7 +130,7 @@ def fastest_classifier(
             return _tried(Classifier(artifact, engine=open_engine(artifact, folder))), None
         except RankotomError as error:
             reasons.append(str(error))
-    for provider in _worth_trying(wanted):
+    for provider in _worth_trying(wanted, artifact.card):
         if provider in here:
             try:
                 classifier = _tried(Classifier(artifact, threads, provider))
@@ -136,11 +143,13 @@ def fastest_classifier(
     return Classifier(artifact, threads), _one_line(reasons, "cpu")
 
 
-def _worth_trying(wanted: Provider | Literal["auto"]) -> tuple[Provider, ...]:
-    """Before the CPU, in this order."""
+def _worth_trying(wanted: Provider | Literal["auto"], card: ModelCard) -> tuple[Provider, ...]:
+    """Before the CPU, in this order; of itself it does not leave a CPU that the model is for."""
     if wanted == "tensorrt":
         return ("tensorrt", "cuda")
-    return () if wanted == "cpu" else ("cuda",)
+    if wanted == "cpu" or (wanted == "auto" and at_home(card) and not at_home(card, "cuda")):
+        return ()
+    return ("cuda",)
 
 
 def _tried(classifier: Classifier) -> Classifier:

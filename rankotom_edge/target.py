@@ -30,10 +30,12 @@ def needs_exact_arithmetic(card: ModelCard, provider: Provider = "cpu") -> bool:
 def target_warning(card: ModelCard, provider: Provider = "cpu") -> str | None:
     if at_home(card, provider):
         return None
-    here = target_of(provider) or platform.machine()
-    way = "in exact arithmetic, " if needs_exact_arithmetic(card, provider) else ""
+    target = target_of(provider)
+    here = "a GPU" if target == "tensorrt" else target or platform.machine()
+    made = f"{card.name} was made for {' and '.join(card.targets)}, and this is {here}"
+    if not needs_exact_arithmetic(card, provider):
+        return f"{made}: {card.precision} gains nothing here, use its FP32 parent."
     return (
-        f"{card.name} was made for {' and '.join(card.targets)}, and this is {here}: it runs "
-        f"{way}slower than its FP32 parent. Make one for here with: rankotom-edge export "
-        f"--{card.precision}"
+        f"{made}: it runs in exact arithmetic, slower than its FP32 parent. Make one for here "
+        f"with: rankotom-edge export --int8 --target {target or 'NAME'}"
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,14 +48,15 @@ def export(
             metavar="MODEL",
             help=(
                 "A training run, to make the FP32 file of; or a model ([bold].onnx[/] file or "
-                rf"embedded name), to make smaller. [dim]\[default: {FP32}][/]"
+                rf"embedded name), to make smaller. [dim]\[default: {FP32}, or {INT8_S8S8} for "
+                "--tensorrt alone][/]"
             ),
             show_default=False,
         ),
     ] = None,
     int8: Annotated[
         bool,
-        typer.Option("--int8", help="Quantize to bytes, for a CPU.", rich_help_panel=SMALLER),
+        typer.Option("--int8", help="Quantize to bytes.", rich_help_panel=SMALLER),
     ] = False,
     fp16: Annotated[
         bool,
@@ -140,7 +142,23 @@ def export(
         raise typer.BadParameter("give --int8 or --fp16, not both")
     if output is not None and output.suffix != ".onnx":
         raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
-    if not (int8 or fp16 or tensorrt):
+    smaller = int8 or fp16
+    given = {
+        "--target": target is not None,
+        "--output": output is not None,
+        "--allow-slower": allow_slower,
+        "--keep-rejected": keep_rejected,
+        "--no-mirror": not mirror,
+        "--plot": plot is not None,
+        "--ece-limit": ece_limit is not None,
+        "--aece-limit": aece_limit is not None,
+        "--accuracy-limit": accuracy_limit is not None,
+        "--flips-limit": flips_limit is not None,
+        "--data": data is not None,
+        "--unlabelled": unlabelled is not None,
+    }
+    if not (smaller or tensorrt):
+        leave_out(given, "of a training run", but=("--output", "--no-mirror", "--data"))
         _export_run(model, output, data, mirror, json)
         return
     if model is not None and (Path(model).is_dir() or model.endswith(".safetensors")):
@@ -148,17 +166,39 @@ def export(
             f"{model} is a training run. Make its FP32 file first, with rankotom-edge export "
             f"{model} -o FP32.onnx, and give that."
         )
-    if not (int8 or fp16):
-        _build_engine(model or INT8_S8S8, json)
+    if not smaller:
+        leave_out(given, "of an engine alone", but=())
+        check_outputs(json)
+        engine = _build_engine(model or INT8_S8S8)
+        if json is None:
+            _show_engine(engine)
+        else:
+            write_json(json, engine)
         return
+    pointless = {"--no-mirror"} | ({"--target"} if fp16 else set())
+    if unlabelled is not None:
+        pointless |= {"--data", "--plot", "--ece-limit", "--aece-limit", "--accuracy-limit"}
+    leave_out(
+        given,
+        "of half floats" if fp16 else "without labels" if unlabelled else "of bytes",
+        but=given.keys() - pointless,
+    )
 
     from rankotom_edge.commands.shrinking import Wish, make_smaller
     from rankotom_edge.machine import this_machine
 
+    if tensorrt:
+        from rankotom_edge.engine import this_device
+
+        if target not in (None, TargetName.tensorrt):
+            raise typer.BadParameter(
+                "--tensorrt builds from a model for tensorrt; leave out --target"
+            )
+        this_device()  # what is missing for the engine is better told before the work
     wish = Wish(
         model=model or FP32,
         precision="int8" if int8 else "fp16",
-        target=target.value if target is not None else "tensorrt" if tensorrt else this_machine(),
+        target="tensorrt" if tensorrt or fp16 else target.value if target else this_machine(),
         output=output,
         limits=chosen_limits(ece_limit, aece_limit, accuracy_limit, flips_limit),
         allow_slower=allow_slower,
@@ -168,11 +208,22 @@ def export(
         resamples=resamples,
         seed=seed,
     )
-    written = make_smaller(wish, json, plot)
+    written, document = make_smaller(wish, json, plot)
+    if tensorrt and written is not None:
+        document["engine"] = _build_engine(str(written))
+    if json is not None:
+        write_json(json, document)
+    elif "engine" in document:
+        _show_engine(document["engine"])
     if written is None:
         raise typer.Exit(1)
-    if tensorrt:
-        _build_engine(str(written), None)
+
+
+def leave_out(given: Mapping[str, bool], what: str, *, but: Iterable[str]) -> None:
+    """To pass over in silence what was asked for would mislead."""
+    pointless = [name for name, is_given in given.items() if is_given and name not in set(but)]
+    if pointless:
+        raise typer.BadParameter(f"an export {what} has no use for {' and '.join(pointless)}")
 
 
 def _export_run(
@@ -207,24 +258,22 @@ def _export_run(
         write_json(json, {**exported.artifact.as_json(), "parity": exported.parity})
 
 
-def _build_engine(model: str, json: str | None) -> None:
+def _build_engine(model: str) -> dict[str, Any]:
     from export.tensorrt import build_engine
     from rankotom_edge.artifact import load_artifact
 
-    check_outputs(json)
     artifact = load_artifact(model)
     built = build_engine(artifact)
-    if json is not None:
-        write_json(
-            json,
-            {
-                "engine": str(built.path),
-                "device": asdict(built.device),
-                "difference": built.difference,
-                "model": artifact.summary(),
-            },
-        )
-    else:
-        typer.echo(f"engine       {built.path}")
-        typer.echo(f"for          {built.device}")
-        typer.echo(f"agreement    probabilities within {built.difference:.2g} of ONNX Runtime's")
+    return {
+        "engine": str(built.path),
+        "device": asdict(built.device),
+        "difference": built.difference,
+        "model": artifact.summary(),
+    }
+
+
+def _show_engine(engine: Mapping[str, Any]) -> None:
+    device = engine["device"]
+    typer.echo(f"engine       {engine['engine']}")
+    typer.echo(f"for          TensorRT {device['tensorrt']} on {device['gpu']}")
+    typer.echo(f"agreement    probabilities within {engine['difference']:.2g} of ONNX Runtime's")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from calib.errors import RankotomError
-from rankotom_edge.commands.output import check_outputs, show, write_json
+from rankotom_edge.commands.output import check_outputs, show
 from rankotom_edge.commands.predictions import Dataset
 
 if TYPE_CHECKING:
@@ -47,18 +47,19 @@ class Wish:
     seed: int
 
 
-def make_smaller(wish: Wish, json: str | None, plot: Path | None) -> Path | None:
-    """The file that was written, or None where the gate said no."""
+def make_smaller(
+    wish: Wish, json: str | None, plot: Path | None
+) -> tuple[Path | None, dict[str, Any]]:
+    """The file that was written, or None where the gate said no; and the report as JSON."""
     from export.report import shrunk_report
-    from export.shrink import shrink, uncalibrated
+    from export.shrink import check_parent, shrink, uncalibrated
     from rankotom_edge.artifact import load_artifact
 
     if wish.target is None:
         raise RankotomError("This machine is neither x86 nor ARM; say what it is for: --target")
-    if plot is not None and wish.unlabelled is not None:
-        raise RankotomError("Without labels there is no reliability to draw; leave out --plot.")
     parent = load_artifact(wish.model)
     output = wish.output or default_output(parent.card.name, wish)
+    check_parent(parent, output)
     check_outputs(json, plot, [output])
     judge, notes = judge_for(parent, wish)
     with told() as say:
@@ -74,14 +75,13 @@ def make_smaller(wish: Wish, json: str | None, plot: Path | None) -> Path | None
         )
     caveat = uncalibrated(shrunk)
     show(shrunk_report(shrunk, wish.limits), json, [*notes, *([caveat] if caveat else [])])
-    if json is not None:
-        write_json(json, as_json(shrunk))
     drift = shrunk.judged.drift
     if plot is not None and drift is not None:
         from calib.plot import plot_drift
 
         plot_drift(drift, shrunk.judged.verdict, wish.limits, plot)
-    return shrunk.artifact.path if shrunk.passed and shrunk.artifact is not None else None
+    written = shrunk.artifact.path if shrunk.passed and shrunk.artifact is not None else None
+    return written, as_json(shrunk)
 
 
 def default_output(parent: str, wish: Wish) -> Path:
@@ -98,7 +98,7 @@ def default_output(parent: str, wish: Wish) -> Path:
 
 def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
     """With the labels of a data set, or on any faces by what the parent says of them."""
-    from export.judges import WithLabels, WithoutLabels, check_known_faces
+    from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
     from export.predict import answers, labelled_faces, predict
     from export.unlabelled import unlabelled_faces
     from rankotom_edge.artifact import PROBABILITIES
@@ -115,7 +115,13 @@ def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
         )
         notes = [faces.note] if faces.note else []
         return WithoutLabels(faces, choosing, judging, card.labels, wish.limits), notes
-    dataset = Dataset(card.recipe.get("dataset", "ferplus"))
+    known = {dataset.value: dataset for dataset in Dataset}
+    dataset = known.get(str(card.recipe.get("dataset", "ferplus")))
+    if dataset is None:
+        raise RankotomError(
+            f"{card.name} was trained on {card.recipe['dataset']}, of which no valid faces can be "
+            "read here; use --unlabelled DIR."
+        )
     try:
         valid = load_dataset(dataset.value, data_folder(wish.data), "valid", check_count=False)
     except RankotomError as error:
@@ -129,20 +135,26 @@ def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
         labelled_faces(half(valid, which), card.crop, card.labels, cache)
         for which in ("choose", "report")
     )
+    check_enough(choose.used, report.used)
     chosen, reported = predict(parent, choose), predict(parent, report)
     check_known_faces(card, chosen, choose.used)
     judge = WithLabels(choose, report, chosen, reported, wish.limits, wish.resamples, wish.seed)
     return judge, []
 
 
-def as_json(shrunk: Shrunk) -> dict[str, object]:
+def as_json(shrunk: Shrunk) -> dict[str, Any]:
     """A drift's document, or an agreement's, and beside it how the file was made."""
     judged = shrunk.judged
     if judged.drift is not None:
         document = judged.drift.as_json(judged.verdict)
     else:
         assert judged.agreement is not None
-        document = judged.agreement.as_json() | {"verdict": judged.verdict.as_json()}
+        latencies = shrunk.made.weighed.latencies
+        document = judged.agreement.as_json() | {
+            "size_ratio": shrunk.made.weighed.size_ratio,
+            "latency_ratio": latencies.ratio,
+            "verdict": judged.verdict.as_json(),
+        }
     data = shrunk.card.quantization["judged_on"]
     return {**document, "data": data, "export": shrunk.as_json()}
 

@@ -240,19 +240,19 @@ def test_more_than_a_million_faces_can_be_advised_to_those_who_have_some() -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "harm", "failed"),
+    ("change", "name", "failed"),
     [
-        (0.006, 1, True),
-        (0.005, 1, False),
-        (-0.006, 1, False),
-        (-0.006, -1, True),
-        (0.006, -1, False),
+        (0.006, "ece", True),
+        (0.005, "ece", False),
+        (-0.006, "ece", False),
+        (-0.006, "accuracy", True),
+        (0.006, "accuracy", False),
     ],
 )
 def test_a_limit_is_passed_only_in_its_harmful_direction(
-    change: float, harm: int, failed: bool
+    change: float, name: str, failed: bool
 ) -> None:
-    assert LimitCheck("ece", change, Interval(change, change), 0.005, harm).failed is failed
+    assert LimitCheck(name, change, Interval(change, change), 0.005).failed is failed
 
 
 def test_limits_are_the_callers() -> None:

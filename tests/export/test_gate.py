@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from calib.drift import Verdict
@@ -53,6 +55,13 @@ def test_layers_are_blamed_in_the_order_of_the_harm_that_each_does_alone() -> No
     assert all(len(kept) == 2 for kept in asked)
 
 
+def test_ece_decides_between_layers_of_the_same_nll() -> None:
+    def harm_of(kept: Kept) -> Harm:
+        return Harm(0.1, 0.02 if "a" in kept else 0.01)
+
+    assert [each.layer for each in blame(["a", "b"], harm_of)] == ["b", "a"]
+
+
 LAYERS = [f"layer{number}" for number in range(12)]  # a third of them is four
 
 
@@ -62,10 +71,17 @@ def test_the_fewest_guilty_layers_are_restored() -> None:
     assert first == guilty  # layer1 is between them in the order, and not needed
 
 
-def test_a_second_choice_has_more_layers_than_the_first() -> None:
+def test_whoever_refuses_a_set_is_offered_that_set_and_more() -> None:
     choices = list(restorations(LAYERS, lambda kept: "layer1" in kept))
     assert choices[0] == {"layer1"}
-    assert len(choices) == len(set(choices))
+    assert [len(kept) for kept in choices] == [1, 2, 3]
+    assert all(smaller < larger for smaller, larger in itertools.pairwise(choices))
+
+
+def test_where_anything_is_allowed_the_guiltiest_come_first() -> None:
+    assert list(restorations(LAYERS, lambda kept: True)) == [
+        frozenset(LAYERS[:count]) for count in (1, 2, 3, 4)
+    ]
 
 
 def test_no_more_than_a_third_of_the_layers_is_restored() -> None:

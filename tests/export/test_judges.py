@@ -1,12 +1,14 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from calib.drift import Limits
+from calib.errors import RankotomError
 from calib.temperature import softmax
-from export.judges import WithLabels, WithoutLabels
+from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
 from export.predict import faces_hash
 from export.unlabelled import UnlabelledFaces
 from rankotom_edge.artifact import Artifact, FacesUsed
@@ -88,6 +90,36 @@ def test_the_temperature_without_labels_follows_the_parents_confidence(
     temperature = unlabelled.fit(logits)
     assert temperature == pytest.approx(3 * fp32.card.temperature, rel=1e-3)
     np.testing.assert_allclose(softmax(logits, temperature), unlabelled.parent_choosing, atol=1e-3)
+
+
+def test_too_few_faces_to_be_sure_of_agreement_are_told_with_how_many_it_takes(
+    unlabelled: WithoutLabels, fp32: Artifact
+) -> None:
+    few = replace(
+        unlabelled,
+        faces=replace(unlabelled.faces, judge=unlabelled.judging[:60]),
+        parent_judging=unlabelled.parent_judging[:60],
+    )
+    verdict = few.judged(asked(fp32, few.judging), fp32.card.temperature).verdict
+    assert verdict.passed
+    (doubt,) = verdict.unsure
+    assert "60 faces are too few to be sure" in doubt
+
+
+def test_faces_that_the_parent_does_not_know_are_refused(
+    labelled: WithLabels, fp32: Artifact
+) -> None:
+    check_known_faces(fp32.card, labelled.parent_choosing, labelled.choose.used)
+    said = labelled.parent_choosing
+    others = replace(said, labels=(said.labels + 1) % 8)
+    with pytest.raises(RankotomError, match="not faces of its kind"):
+        check_known_faces(fp32.card, others, labelled.choose.used)
+
+
+def test_a_handful_of_faces_neither_chooses_nor_judges(labelled: WithLabels) -> None:
+    check_enough(*labelled.used)
+    with pytest.raises(RankotomError, match="has 3 faces; to choose or to judge takes 20"):
+        check_enough(labelled.used[0], replace(labelled.used[1], count=3))
 
 
 def test_each_says_which_faces_it_used(labelled: WithLabels, unlabelled: WithoutLabels) -> None:

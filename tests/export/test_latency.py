@@ -1,9 +1,14 @@
 from itertools import accumulate
 
-import numpy as np
 import pytest
 
-from export.latency import WARM_UP, Latencies, compare_latency, medians_in_turn
+from export.latency import (
+    WARM_UP,
+    Latencies,
+    compare_latency,
+    latency_of_one_face,
+    medians_in_turn,
+)
 from rankotom_edge.artifact import Artifact
 from rankotom_edge.runtime import open_session
 
@@ -30,8 +35,14 @@ def test_a_ratio_below_one_is_faster() -> None:
     assert Latencies(reference=5.0, candidate=2.0).ratio == pytest.approx(0.4)
 
 
+def test_models_of_other_sizes_are_timed_on_faces_of_their_own(
+    fp32: Artifact, tiny_artifact: Artifact
+) -> None:
+    before, after = latency_of_one_face(fp32, tiny_artifact)
+    assert after < before
+
+
 def test_a_model_takes_about_as_long_as_itself(fp32: Artifact) -> None:
-    face = np.zeros((1, 1, 48, 48), np.uint8)
     session = open_session(fp32.path)
-    measured = compare_latency(session, session, face, rounds=20)
+    measured = compare_latency(session, session, rounds=20)
     assert 0.2 < measured.ratio < 5

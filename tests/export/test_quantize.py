@@ -1,5 +1,4 @@
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -195,7 +194,12 @@ def test_the_embedded_models_are_what_their_cards_say(name: str) -> None:
     assert card.precision == "int8"
     assert card.parent == load_artifact("ferplus-fp32").sha256
     assert card.quantization["ece_checked"] is True
-    assert artifact.bytes <= 0.3 * Path(load_artifact("ferplus-fp32").path).stat().st_size
+    # What issue 6 asks of them, on the judging half of FERPlus valid.
+    change = card.quantization["change"]
+    assert artifact.bytes <= 0.3 * load_artifact("ferplus-fp32").bytes
+    assert change["ece"] <= 0.003
+    assert change["accuracy"] >= -0.003
+    assert change["flips"] <= 0.015
     if "tensorrt" in card.targets:
         assert tensorrt_problems(model) == ()
     else:

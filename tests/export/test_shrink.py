@@ -11,13 +11,15 @@ import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from calib.drift import Limits
+from calib.drift import Limits, Verdict
 from calib.errors import RankotomError
 from export import shrink as shrinking
 from export.artifact import write_artifact
-from export.judges import WithLabels
+from export.judges import Harm, Judged, WithLabels
+from export.latency import Latencies
 from export.quantize import CALIBRATIONS
-from export.shrink import Shrunk, rejected_path, shrink, spread
+from export.shrink import Made, Shrunk, how_bad, rejected_path, shrink, spread
+from export.trial import Attempt, Weighed
 from rankotom_edge.artifact import Artifact, load_artifact, read_artifact
 from rankotom_edge.classifier import Classifier
 
@@ -129,10 +131,11 @@ def test_a_poisoned_layer_is_caught_named_and_restored(
 
 
 @pytest.mark.usefixtures("one_calibration")
-def test_ranges_from_random_noise_are_caught(
+def test_ranges_that_are_too_narrow_for_faces_are_caught(
     fp32: Artifact, judge: WithLabels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has less contrast than faces, so its ranges cut off what faces do."""
+    """Grey noise has less contrast than faces, so its ranges cut off what faces do. Pictures of
+    noise in place of faces do not come this far: test_judges.py, test_unlabelled.py."""
     random = np.random.default_rng(0)
     noise = random.integers(120, 136, judge.choosing.shape, dtype=np.uint8)
     monkeypatch.setattr(shrinking, "spread", lambda faces, count: noise[:64])
@@ -165,6 +168,34 @@ def test_a_half_float_model_agrees_with_its_parent(
     assert shrunk.judged.drift is not None
     assert shrunk.judged.drift.flips.rate <= 0.01
     assert not shrunk.made.weighed.latency_judged  # a CPU says nothing of a GPU's speed
+
+
+def test_the_parent_is_never_overwritten(fp32: Artifact, judge: WithLabels, tmp_path: Path) -> None:
+    own = write_artifact(onnx.load(fp32.path), fp32.card, tmp_path / "own.onnx")
+    with pytest.raises(RankotomError, match="the FP32 model itself"):
+        shrink(own, judge, "fp16", "tensorrt", tmp_path / "own.onnx")
+    assert read_artifact(own.path).card.precision == "fp32"
+
+
+def test_weights_too_large_for_half_floats_are_named(
+    fp32: Artifact, judge: WithLabels, tmp_path: Path
+) -> None:
+    model = onnx.load(fp32.path)
+    held = next(each for each in model.graph.initializer if each.name == "conv1.weight")
+    held.CopyFrom(numpy_helper.from_array(1e6 * numpy_helper.to_array(held), held.name))
+    huge = write_artifact(model, fp32.card, tmp_path / "huge.onnx")
+    with pytest.raises(RankotomError, match=r"conv1\.weight.*too large for FP16"):
+        shrink(huge, judge, "fp16", "tensorrt", tmp_path / "half.onnx")
+
+
+def test_where_nothing_passes_the_best_that_was_found_is_reported() -> None:
+    def made(reasons: int, nll: float) -> Made:
+        verdict = Verdict(False, ("No.",) * reasons, ())
+        weighed = Weighed(Judged(verdict), verdict, 0.3, Latencies(2.0, 1.0), True)
+        return Made(Attempt(onnx.ModelProto(), np.zeros((1, 8)), 1.0, Harm(nll, None)), weighed)
+
+    worse, best, last = made(2, 0.1), made(1, 0.2), made(1, 0.3)
+    assert min([worse, best, last], key=how_bad) is best
 
 
 def test_only_an_fp32_model_is_made_smaller(judge: WithLabels, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,14 @@ NOTHING = [f"--{name}-limit=0" for name in ("ece", "aece", "accuracy", "flips")]
 
 def run(*arguments: object) -> Result:
     return CliRunner(env=WIDE).invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_data_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nor a cache of made-up faces among it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKOTOM_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +204,10 @@ def test_a_file_made_without_labels_says_so_wherever_it_goes(
     output, _ = unlabelled
     card = read_artifact(output).card
     assert card.quantization["ece_checked"] is False
-    assert card.calibrated_on[0].name == "album/calibrate"
+    assert [faces.name for faces in card.calibrated_on] == [
+        "ferplus/valid/choose",
+        "album/calibrate",
+    ]
     page = run("models", output).stdout
     assert "the figures below are the parent's" in " ".join(page.split())
 
@@ -206,6 +218,12 @@ def test_a_file_made_without_labels_says_so_wherever_it_goes(
         (["--int8", "--fp16"], "not both"),
         ([], "training run"),
         (["--int8", "--target", "sparc"], "sparc"),
+        (["--fp16", "--target", "x86"], "no use for --target"),
+        (["--int8", "--unlabelled", "photos", "--ece-limit", "1%"], "no use for --ece-limit"),
+        (["--tensorrt", "--plot", "a.png"], "no use for --plot"),
+        (["--int8", "--no-mirror"], "no use for --no-mirror"),
+        (["runs/some", "--keep-rejected", "-o", "a.onnx"], "no use for --keep-rejected"),
+        (["--int8", "--tensorrt", "--target", "x86"], "leave out --target"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_a_usage_error(arguments: list[str], words: str) -> None:
@@ -222,8 +240,9 @@ def test_a_training_run_is_made_an_fp32_file_first(tmp_path: Path) -> None:
 def test_without_tensorrt_the_engine_is_not_built_and_the_way_there_is_told() -> None:
     if "tensorrt" in sys.modules:
         pytest.skip("TensorRT is here")
-    with pytest.raises(RankotomError, match=r"TensorRT is not installed.*JetPack"):
-        run("export", "--tensorrt")
+    for more in ([], ["--int8"]):  # and before the work of quantizing
+        with pytest.raises(RankotomError, match=r"TensorRT is not installed.*JetPack"):
+            run("export", "--tensorrt", *more)
 
 
 def test_it_runs_without_torch(narrow: Artifact, made_ferplus: Path, tmp_path: Path) -> None:

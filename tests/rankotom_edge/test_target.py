@@ -40,9 +40,12 @@ def test_a_model_at_home_is_not_warned_about() -> None:
 def test_a_model_away_from_home_says_for_whom_it_is_and_what_to_do() -> None:
     words = target.target_warning(FOR_ARM)
     assert words is not None
-    for part in ("small", "arm and tensorrt", "this is x86", "exact arithmetic", "export --int8"):
+    for part in ("small", "arm and tensorrt", "this is x86", "exact arithmetic", "--target x86"):
         assert part in words
-    assert target.target_warning(FOR_X86, "cuda") is not None
+    on_gpu = target.target_warning(FOR_X86, "cuda")
+    assert on_gpu is not None
+    assert "this is a GPU" in on_gpu
+    assert "export --int8 --target tensorrt" in on_gpu
 
 
 @pytest.mark.usefixtures("on_x86")
@@ -51,7 +54,10 @@ def test_only_bytes_need_exact_arithmetic_away_from_home() -> None:
     assert not target.needs_exact_arithmetic(FOR_X86)
     half: ModelCard = replace(CARD, precision="fp16", targets=("tensorrt",))
     assert not target.needs_exact_arithmetic(half)
-    assert target.target_warning(half) is not None
+    words = target.target_warning(half)
+    assert words is not None
+    assert "use its FP32 parent" in words
+    assert "--fp16" not in words
 
 
 @pytest.mark.usefixtures("on_x86")
