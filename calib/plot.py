@@ -54,9 +54,9 @@ def plot_evaluation(
 ) -> None:
     """The reliability diagram, the calibration errors over their floor, and the blends if any."""
     blends = heatmap is not None and bool(heatmap.rows)
-    with _picture(path, (11.5, 9.8 if blends else 5.8)) as figure:
+    with picture(path, (11.5, 9.8 if blends else 5.8)) as figure:
         consistent, words = calibration_verdict(evaluation)
-        _headline(
+        headline(
             figure,
             f"{model_name(evaluation)}, {evaluation.faces}",
             words,
@@ -77,8 +77,8 @@ def plot_evaluation(
 
 def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> None:
     """Both reliability diagrams, the changes against their limits, and the flips by class."""
-    with _picture(path, (11.5, 10)) as figure:
-        _headline(
+    with picture(path, (11.5, 10)) as figure:
+        headline(
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
             f"the same {drift.reference.faces}",
@@ -100,7 +100,7 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
 
 
 @contextmanager
-def _picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
+def picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
     """A figure that becomes the file once it is drawn; no pyplot, so no state is left behind."""
     if path.suffix.lower() not in FORMATS:
         raise RankotomError(
@@ -119,7 +119,7 @@ def _picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
             figure.savefig(temporary, dpi=150)
 
 
-def _headline(figure: "Figure", title: str, words: str, colour: str) -> None:
+def headline(figure: "Figure", title: str, words: str, colour: str) -> None:
     """The title and the verdict, over a part of the figure that the layout leaves free."""
     lines = textwrap.wrap(words, 120)
     height = figure.get_figheight()

@@ -11,7 +11,9 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge import __version__
+from rankotom_edge.commands.bench import bench
 from rankotom_edge.commands.camera import camera
+from rankotom_edge.commands.doctor import doctor
 from rankotom_edge.commands.drift import drift
 from rankotom_edge.commands.evaluate import evaluate
 from rankotom_edge.commands.export import export
@@ -24,6 +26,7 @@ from rankotom_edge.commands.train import train
 LIVE = "Live"
 CALIBRATION = "Calibration"
 MODELS = "Models"
+MACHINE = "This machine"
 
 BAD_INPUT = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
@@ -67,6 +70,8 @@ add_command(app, CALIBRATION, drift)
 add_command(app, MODELS, models)
 add_command(app, MODELS, export)
 add_command(app, MODELS, train)
+add_command(app, MACHINE, doctor)
+add_command(app, MACHINE, bench)
 
 
 def main() -> None:

@@ -39,7 +39,11 @@ def quieten() -> None:
     os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
     os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(READ_SECONDS))
     if "OPENCV_LOG_LEVEL" not in os.environ:
-        cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+        if hasattr(cv2.utils, "logging"):
+            cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+        else:
+            older: Any = cv2  # 4.8, as JetPack 6 has it
+            older.setLogLevel(0)
 
 
 def open_video(path: str) -> cv2.VideoCapture:

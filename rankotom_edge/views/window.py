@@ -46,7 +46,8 @@ def screen_available() -> bool:
 
     OpenCV ends the process, without an exception, when it can't.
     """
-    if not cv2.currentUIFramework():
+    # 4.8, as JetPack 6 has it, does not tell; its build has a window.
+    if hasattr(cv2, "currentUIFramework") and not cv2.currentUIFramework():
         return False
     if sys.platform in ("darwin", "win32"):
         return True
