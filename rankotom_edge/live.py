@@ -17,6 +17,7 @@ from rankotom_edge.desk import Desk
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
+from rankotom_edge.monitor import Monitor
 from rankotom_edge.quality import Quality, measure_quality
 from rankotom_edge.readings import confidence_needed, read_expression
 from rankotom_edge.smoothing import Smoother
@@ -142,7 +143,14 @@ class Reader:
         return known
 
 
-def status(source: Source, reader: AnyReader, tally: Tally, desk: Desk, now: float) -> Status:
+def status(
+    source: Source,
+    reader: AnyReader,
+    tally: Tally,
+    desk: Desk,
+    now: float,
+    monitor: Monitor | None = None,
+) -> Status:
     return Status(
         source=source.name,
         state=source.state,
@@ -154,11 +162,18 @@ def status(source: Source, reader: AnyReader, tally: Tally, desk: Desk, now: flo
         recording=desk.recording,
         still=source.still,
         notice=desk.notice(now),
+        drift=None if monitor is None else monitor.drift,
     )
 
 
 def watch(
-    source: Source, reader: AnyReader, view: View, desk: Desk, tally: Tally, stop: Stop
+    source: Source,
+    reader: AnyReader,
+    view: View,
+    desk: Desk,
+    tally: Tally,
+    stop: Stop,
+    monitor: Monitor | None = None,
 ) -> None:
     """Until the source ends, the person has seen enough, or ``stop`` says so."""
     moment: Moment | None = None
@@ -175,6 +190,8 @@ def watch(
             faces = reader.find(frame)
             moment = reader.read(frame, faces)
             desk.write(moment)
+            if monitor is not None:
+                monitor.write(moment)
             tally.add(moment.latency.total, time.monotonic())
         elif desk.controls.paused:
             time.sleep(PATIENCE)
@@ -185,7 +202,7 @@ def watch(
         if view.blank:
             continue
         now = time.monotonic()
-        shown = status(source, reader, tally, desk, now)
+        shown = status(source, reader, tally, desk, now, monitor)
         view.show(moment, shown, desk.controls)
         while (key := view.key()) is not None:
             desk.press(key, moment, shown, now)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankotom_edge.frame import Frame
+    from rankotom_edge.monitor import Drift
     from rankotom_edge.readings import Reading
     from rankotom_edge.sources import State
 
@@ -58,3 +59,4 @@ class Status:
     recording: str | None = None  # the folder that is written to
     still: bool = False  # the demo's portrait, which must not pass for a live person
     notice: str | None = None  # what the last key did: "saved snapshot-….png"
+    drift: Drift | None = None  # None where nobody watches for it, as in a replay

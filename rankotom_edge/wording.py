@@ -101,5 +101,24 @@ def source_words(status: Status) -> tuple[str, bool]:
     return f"{status.source}, {words}", status.state.kind == "lost"
 
 
+def drift_words(status: Status) -> str | None:
+    """None where there is nothing to say of it."""
+    drift = status.drift
+    return drift.words if drift is not None and drift.kind == "drifted" else None
+
+
+def foot_words(status: Status) -> tuple[tuple[str, ...], str, bool]:
+    """What is told quietly after the pace, what is told last, and whether that needs attention.
+
+    A drift takes the place of what never changes, so that it is whole on a narrow line; a lost
+    source is worse.
+    """
+    source, attention = source_words(status)
+    drifted = drift_words(status)
+    if drifted is not None and not attention:
+        return (), drifted, True
+    return tuple(filter(None, (model_words(status), dropped_words(status)))), source, attention
+
+
 def dropped_words(status: Status) -> str:
     return f"{status.dropped:,} dropped" if status.dropped else ""

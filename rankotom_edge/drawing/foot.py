@@ -12,8 +12,7 @@ from rankotom_edge.placing import Rect
 from rankotom_edge.wording import (
     NO_FACE,
     STILL,
-    dropped_words,
-    model_words,
+    foot_words,
     pace,
     source_words,
 )
@@ -39,12 +38,11 @@ def draw_foot(image: Image, sheet: Sheet, status: Status, controls: Controls) ->
         for words, slot in ((fps, "000 fps"), (latency, "000 ms")):
             write(image, words, (left, top), measures.text, QUIET)
             left += text_width(slot, measures.text) + measures.px(6)
-        source, attention = source_words(status)
-        quiet = [model_words(status), dropped_words(status)]
-        for words in filter(None, quiet):
+        quiet, last, attention = foot_words(status)
+        for words in quiet:
             left += write(image, words, (left, top), measures.text, QUIET) + measures.px(14)
         colour = WARNING if attention else QUIET
-        write(image, source, (left, top), measures.text, colour, room=right - left)
+        write(image, last, (left, top), measures.text, colour, room=right - left)
     if status.still:
         second = (foot.x + measures.pad, top + measures.px(20))
         write(image, STILL, second, measures.text, WARNING, room=foot.width - 2 * measures.pad)

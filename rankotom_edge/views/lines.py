@@ -10,7 +10,9 @@ from typing import Any, TextIO
 
 from rankotom_edge.controls import Controls
 from rankotom_edge.moment import Moment, Status
-from rankotom_edge.wording import STILL, Reliability, headline, source_words
+from rankotom_edge.wording import STILL, Reliability, drift_words, headline, source_words
+
+DRIFT_OVER = "confidence: the cause of the drift is gone"
 
 
 class LinesView:
@@ -22,12 +24,16 @@ class LinesView:
         self._output, self._reliability = output, Reliability(figures)
         self._said: dict[int, str] = {}
         self._source = ""
+        self._drift: str | None = None
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
         source = source_words(status)[0] + (f" ({STILL})" if status.still else "")
         if source.partition(" in ")[0] != self._source:  # but not for each second of a countdown
             self._source = source.partition(" in ")[0]
             self._say(source)
+        if drift_words(status) != self._drift:
+            self._drift = drift_words(status)
+            self._say(self._drift or DRIFT_OVER)
         if moment is None:
             return
         seen = {}

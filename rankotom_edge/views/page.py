@@ -31,9 +31,8 @@ from rankotom_edge.wording import (
     NO_FACE,
     STILL,
     Reliability,
-    dropped_words,
+    foot_words,
     headline,
-    model_words,
     named,
     pace,
     percent,
@@ -198,10 +197,9 @@ def _foot(status: Status, controls: Controls, width: int) -> list[Text]:
     if status.notice:
         line = Text(status.notice)
     else:
-        source, attention = source_words(status)
-        quiet = [*pace(status), model_words(status), dropped_words(status)]
-        line = Text("  ".join(filter(None, quiet)) + "  ", style=QUIET_HEX)
-        line.append(source, style=WARNING_HEX if attention else QUIET_HEX)
+        quiet, last, attention = foot_words(status)
+        line = Text("  ".join((*pace(status), *quiet, "")), style=QUIET_HEX)
+        line.append(last, style=WARNING_HEX if attention else QUIET_HEX)
     if not status.notice and not flags:
         flags = Text("  h help", style=FAINT_HEX)
     line.truncate(max(0, width - len(flags)), overflow="ellipsis", pad=True)

@@ -17,6 +17,7 @@ from rankotom_edge.desk import Desk
 from rankotom_edge.faces import FaceDetector
 from rankotom_edge.live import Reader, Stop, watch
 from rankotom_edge.moment import Moment, Status
+from rankotom_edge.monitor import Monitor
 from rankotom_edge.sources import open_source
 from rankotom_edge.tally import Tally
 
@@ -71,6 +72,20 @@ def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader)
     assert kept.moments[-1].readings[0].top == "happiness"
     status = person.shown[-1][1]
     assert (status.model, status.precision, status.still) == ("ferplus-fp32", "fp32", True)
+    assert status.drift is None
+
+
+def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
+    reader: Reader,
+) -> None:
+    card = load_artifact("ferplus-fp32").card
+    monitor, person = Monitor(card.figures, card.labels), Person()
+    with open_source("demo") as source:
+        tally = Tally(time.monotonic())
+        watch(source, reader, person, Desk(), tally, Stop(frames=20), monitor)
+    drifts = [status.drift for _, status, _ in person.shown]
+    assert drifts[-1] == monitor.drift
+    assert [drift.faces for drift in drifts if drift is not None][-1] == 1
 
 
 def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader) -> None:

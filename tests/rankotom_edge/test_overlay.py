@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ from rankotom_edge.drawing import canvas
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
+from rankotom_edge.monitor import Drift
 from rankotom_edge.overlay import Overlay
 from rankotom_edge.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
 from rankotom_edge.quality import Quality
@@ -348,6 +350,23 @@ def test_panels_stay_where_they_are_while_a_face_trembles() -> None:
 def test_a_face_off_the_border_and_one_in_the_corner_are_drawn() -> None:
     for face in (face_in(-60, -60, 110), face_in(600, 450, 110), face_in(900, 900, 50)):
         drawn(moment(reading(shares(happiness=0.83), face)), controls=Controls(evidence=True))
+
+
+def test_a_drift_is_written_in_the_quiet_line_and_nothing_else_moves(
+    words: Callable[..., str],
+) -> None:
+    said = "confidence has drifted: light is low since 10:42"
+    since = datetime(2026, 11, 16, 10, 42)
+    drifted = replace(PLAYING, drift=Drift("drifted", 0.6, 80, said, "light is low", since))
+    steady = replace(PLAYING, drift=Drift("steady", 0.03, 90, "as measured", None, None))
+    shown = moment(HAPPY)
+    assert said in words(shown, drifted)
+    assert "as measured" not in words(shown, steady)
+    assert said not in words(shown, replace(drifted, state=State("lost", "lost: try again")))
+    plain, warned = drawn(shown, steady), drawn(shown, drifted)
+    assert pixels_of(warned, WARNING_HEX) > pixels_of(plain, WARNING_HEX)
+    changed = np.nonzero((plain != warned).any(axis=2))[0]
+    assert changed.min() >= 480  # below the frame, whose place is kept
 
 
 def test_drawing_is_quick_enough_for_a_camera() -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rankotom_edge.artifact import load_artifact
 from rankotom_edge.faces import Face
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
+from rankotom_edge.monitor import Drift
 from rankotom_edge.quality import Quality
 from rankotom_edge.readings import Reading, find_blend
 from rankotom_edge.sources import State
@@ -29,6 +31,16 @@ class Showing:
     """Makes what a view is shown."""
 
     status = Status("camera 0", State("playing", ""), 29.7, 12.3, 0, "ferplus-fp32", "fp32")
+
+    drifted = Drift(
+        "drifted",
+        0.62,
+        80,
+        "confidence has drifted: light is low since 10:42",
+        "light is low",
+        datetime(2026, 11, 16, 10, 42),
+    )
+    steady = Drift("steady", 0.03, 90, "as measured", None, None)
 
     def reading(self, track: int = 1, reason: str | None = None, **named: float) -> Reading:
         rest = (1 - sum(named.values())) / (len(EMOTIONS) - len(named))

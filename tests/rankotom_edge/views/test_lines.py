@@ -40,3 +40,16 @@ def test_a_lost_source_is_said_once_and_not_for_every_second_of_its_countdown(sh
         status = replace(showing.status, state=State("lost", words))
         view.show(None, status, Controls())
     assert output.getvalue() == "camera 0, lost: opening it again in 3 s (third try)\n"
+
+
+def test_a_drift_is_said_once_and_so_is_its_end(showing: Any) -> None:
+    output = StringIO()
+    view = LinesView(output, load_artifact("ferplus-fp32").card.figures)
+    for drift in (None, showing.steady, showing.drifted, showing.drifted, showing.steady):
+        for _ in range(2):
+            view.show(None, replace(showing.status, drift=drift), Controls())
+    assert output.getvalue().splitlines() == [
+        "camera 0",
+        showing.drifted.words,
+        "confidence: the cause of the drift is gone",
+    ]

@@ -177,3 +177,14 @@ def test_an_ascii_terminal_gets_ascii(printed: Printed, showing: Any) -> None:
         page = "\n".join(printed(moment, controls, encoding="ascii", recording="x"))
         assert page.isascii()
     assert "#####" in page
+
+
+def test_a_drift_is_whole_on_the_last_line_of_a_narrow_terminal(
+    printed: Printed, showing: Any
+) -> None:
+    moment = showing.moment(showing.reading(happiness=0.9))
+    line = printed(moment, drift=showing.drifted, dropped=12)[-1]
+    assert line.split("  ")[:3] == [" 30 fps", "12 ms", showing.drifted.words]
+    assert printed(moment, drift=showing.steady)[-1] == printed(moment)[-1]
+    lost = State("lost", "lost: opening it again in 3 s")
+    assert "opening it again" in printed(moment, drift=showing.drifted, state=lost)[-1]
