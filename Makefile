@@ -116,8 +116,9 @@ system:
 	fi
 
 # Programs that tests play with: a camera (ffmpeg), a screen and its keys, a terminal, a watch on
-# system calls. A test whose program is missing skips and says so.
-PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace
+# system calls, a browser. A test whose program is missing skips and says so.
+PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
+            chromium=chromium chromedriver=chromium-driver
 
 programs:
 	@missing=""; for pair in $(PROGRAMS); do \

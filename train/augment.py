@@ -55,7 +55,8 @@ def draw(count: int, strength: Strength, generator: Generator) -> Draws:
     side = between(0, 1) * strength.erase
     erased = torch.cat([between(0, 1, 2), side[:, None]], dim=1)
     # Less light scales pixels towards black, which is -1; the cube keeps most faces near theirs.
-    exposure = strength.darkest ** between(0, 1) ** 3
+    # Not drawn where it is not asked for: recipes without it see the same draws as ever.
+    exposure = strength.darkest ** between(0, 1) ** 3 if strength.darkest < 1 else torch.ones(count)
     light = torch.stack([gain * exposure, gain * (exposure - 1) + offset], dim=1)
     return Draws(transform, light, erased)
 

@@ -14,6 +14,13 @@ from typing import Annotated
 import typer
 
 from rankotom_edge import models
+from rankotom_edge.commands.serving import (
+    HostOption,
+    NoVideoOption,
+    PortOption,
+    count,
+    take_port,
+)
 from rankotom_edge.commands.viewing import (
     OUTPUT,
     FastOption,
@@ -83,6 +90,9 @@ def camera(
     fast: FastOption = False,
     view: ViewOption = ViewName.auto,
     picture: PictureOption = False,
+    host: HostOption = None,
+    port: PortOption = None,
+    no_video: NoVideoOption = False,
     json: LinesTarget = None,
     record: Annotated[
         Path | None,
@@ -141,9 +151,9 @@ def camera(
     """Live: every face with calibrated bars, blends and when it is unsure.
     [dim]rankotom-edge camera --device 0[/]
 
-    Without a camera: [bold]rankotom-edge camera --source demo[/]. In the window and
-    the terminal, [bold]h[/] shows the keys. It names the expression that is seen,
-    not what a person feels. Nothing is written unless you ask for it.
+    Without a camera: [bold]rankotom-edge camera --source demo[/]; without a screen:
+    [bold]--view web[/]. In every view [bold]h[/] shows the keys. It names the expression that
+    is seen, not what a person feels. Nothing is written unless you ask for it.
     """
     if list_devices:
         _show_cameras()
@@ -156,12 +166,14 @@ def camera(
         raise typer.BadParameter("--seconds takes a number of seconds")
     budget = share(max_error)
     shown = chosen_view(view, json)
+    serving = take_port(shown, host, port, no_video)
 
     from rankotom_edge.artifact import load_artifact
     from rankotom_edge.classifier import fastest_classifier
-    from rankotom_edge.desk import Desk
+    from rankotom_edge.desk import Desk, Sink
     from rankotom_edge.faces import FaceDetector
-    from rankotom_edge.live import Reader, Stop, watch
+    from rankotom_edge.live import Reader, Stop, View, watch
+    from rankotom_edge.monitor import Monitor
     from rankotom_edge.session import Recorder, describe_session
     from rankotom_edge.sources import open_source
     from rankotom_edge.stream import json_lines
@@ -169,6 +181,8 @@ def camera(
     from rankotom_edge.target import target_warning
 
     with ended_well(), ExitStack() as stack:
+        if serving is not None:
+            stack.enter_context(serving)
         # Before the model: a camera wakes up while it loads, and an absent one is told at once.
         opened = stack.enter_context(
             open_source(
@@ -197,9 +211,13 @@ def camera(
             )
             return Recorder(record or Path(SESSIONS), metadata, record_video)
 
+        metrics = None if serving is None else count(artifact)
+        sinks: list[Sink] = [] if metrics is None else [metrics]
+        if json is not None:
+            sinks.append(stack.enter_context(json_lines(json)))
         desk = stack.enter_context(
             Desk(
-                sinks=[] if json is None else [stack.enter_context(json_lines(json))],
+                sinks=sinks,
                 record=start_recording,
                 snapshot=snapshot_to(record or Path(), figures, framing),
             )
@@ -209,8 +227,13 @@ def camera(
         tally = Tally(time.monotonic())
         streaming = shown is ViewName.none and json is not None
         stack.callback(say_what_it_came_to, tally, opened, quiet=streaming)
-        screen = stack.enter_context(open_view(shown, figures, framing, picture))
-        watch(opened, reader, screen, desk, tally, Stop(frames, seconds))
+        screen: View = stack.enter_context(
+            open_view(shown, figures, framing, picture)
+            if serving is None or metrics is None
+            else serving.open(artifact, metrics)
+        )
+        monitor = Monitor(figures, artifact.card.labels)
+        watch(opened, reader, screen, desk, tally, Stop(frames, seconds), monitor)
 
 
 def _show_cameras() -> None:

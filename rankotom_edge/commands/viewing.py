@@ -34,6 +34,7 @@ class ViewName(str, Enum):
     auto = "auto"
     window = "window"
     terminal = "terminal"
+    web = "web"
     none = "none"
 
 
@@ -43,8 +44,8 @@ ViewOption = Annotated[
         "--view",
         metavar="NAME",
         help=(
-            "window, terminal or none; [bold]auto[/] is the window where there is a screen, "
-            "else the terminal."
+            "window, terminal, web or none; [bold]auto[/] is the window where there is a "
+            "screen, else the terminal."
         ),
         rich_help_panel=OUTPUT,
     ),
@@ -72,7 +73,9 @@ FastOption = Annotated[
 def chosen_view(wanted: ViewName, json: str | None) -> ViewName:
     """Standard output has room for one: a JSON stream or the terminal view."""
     if json == STDOUT and wanted is ViewName.terminal:
-        raise typer.BadParameter("--json - takes standard output, so add --view none or window")
+        raise typer.BadParameter(
+            "--json - takes standard output, so add --view none, web or window"
+        )
     if wanted is not ViewName.auto and wanted is not ViewName.window:
         return wanted
     from rankotom_edge.views.window import screen_available
@@ -91,6 +94,9 @@ def chosen_view(wanted: ViewName, json: str | None) -> ViewName:
 def open_view(
     name: ViewName, figures: Mapping[str, Any], framing: Framing, picture: bool
 ) -> Iterator[View]:
+    """All but the web view, which needs a port as well (``commands/serving.py``)."""
+    if name is ViewName.web:
+        raise typer.BadParameter("only camera has --view web; use window, terminal or none")
     if name is ViewName.window:
         from rankotom_edge.views.window import WindowView
 

@@ -67,7 +67,7 @@ def test_the_interval_of_the_change_is_paired() -> None:
 
 
 def test_its_figures_are_those_of_the_drift_where_labels_are_known() -> None:
-    before, after = (read_predictions(EXAMPLES / f"{name}.npz") for name in ("plain", "mirrored"))
+    before, after = (read_predictions(EXAMPLES / f"{name}.npz") for name in ("no-mirror", "fp32"))
     agreement = measure_agreement(before.probabilities, after.probabilities, before.classes)
     drift = measure_drift(before, after, resamples=200)
     assert agreement.flip_rate == pytest.approx(drift.flips.rate)

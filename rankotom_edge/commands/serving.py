@@ -1,0 +1,92 @@
+"""``camera --view web``: its options, and the way from a port to a page that is served."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankotom_edge.closing import Closing
+from rankotom_edge.commands.extras import extra
+from rankotom_edge.commands.viewing import ViewName
+
+if TYPE_CHECKING:
+    from rankotom_edge.artifact import Artifact
+    from rankotom_edge.metrics import Metrics
+    from rankotom_edge.views.web.address import Address
+    from rankotom_edge.views.web.view import WebView
+
+WEB = "The page of --view web"
+
+HostOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST",
+        help=(
+            "Where it is served. Any but this machine's own gets a token, and the link with it is "
+            r"printed once. [dim]\[default: 127.0.0.1][/]"
+        ),
+        rich_help_panel=WEB,
+    ),
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65535,
+        metavar="N",
+        help=r"0 is any that is free. [dim]\[default: 8000][/]",
+        rich_help_panel=WEB,
+    ),
+]
+NoVideoOption = Annotated[
+    bool,
+    typer.Option("--no-video", help="Serve numbers, and no picture.", rich_help_panel=WEB),
+]
+
+
+class Serving(Closing):
+    """A port that is ours, and later the page on it."""
+
+    def __init__(self, address: Address, video: bool) -> None:
+        self._address, self._video = address, video
+
+    def open(self, artifact: Artifact, metrics: Metrics) -> WebView:
+        from rankotom_edge.views.web.routes import Site
+        from rankotom_edge.views.web.view import WebView
+
+        card = artifact.card
+        meta = artifact.as_json() | {"file": artifact.path.name}
+        site = Site(card.labels, card.figures, card.crop.framing, meta, metrics, self._video)
+        view = WebView(self._address, site)
+        for link in self._address.links:
+            print(f"The page: {link}", file=sys.stderr, flush=True)
+        return view
+
+    def close(self) -> None:
+        self._address.socket.close()
+
+
+def take_port(
+    shown: ViewName, host: str | None, port: int | None, no_video: bool
+) -> Serving | None:
+    """Before a camera is opened: a port in use, or a missing package, is told at once."""
+    if shown is not ViewName.web:
+        for name, given in (("--host", host), ("--port", port), ("--no-video", no_video or None)):
+            if given is not None:
+                raise typer.BadParameter(f"{name} is for --view web")
+        return None
+    with extra("web"):
+        import rankotom_edge.metrics
+        import rankotom_edge.views.web.view  # noqa: F401
+    from rankotom_edge.views.web.address import HOST, PORT, listen
+
+    address = listen(HOST if host is None else host, PORT if port is None else port)
+    return Serving(address, video=not no_video)
+
+
+def count(artifact: Artifact) -> Metrics:
+    from rankotom_edge.metrics import Metrics
+
+    return Metrics(artifact.card.name, artifact.card.precision, artifact.sha256)

@@ -1,0 +1,42 @@
+"""The web view as the live loop knows it: moments in, keys out."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from rankotom_edge.closing import Closing
+from rankotom_edge.views.web.relay import Relay
+from rankotom_edge.views.web.routes import Routes, Site
+from rankotom_edge.views.web.server import Server
+
+if TYPE_CHECKING:
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.moment import Moment, Status
+    from rankotom_edge.views.web.address import Address
+
+MOST_KEYS = 32  # that wait for the loop; older ones are forgotten
+
+
+class WebView(Closing):
+    interactive = True
+    blank = False
+
+    def __init__(self, address: Address, site: Site) -> None:
+        self._relay = Relay()
+        self._keys: deque[str] = deque(maxlen=MOST_KEYS)
+        self._server = Server(address, Routes(site, self._relay, self._keys))
+
+    @property
+    def closed(self) -> bool:
+        return not self._server.running
+
+    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
+        self._relay.give(moment, status, controls, time.monotonic())
+
+    def key(self) -> str | None:
+        return self._keys.popleft() if self._keys else None
+
+    def close(self) -> None:
+        self._server.close()

@@ -1,0 +1,87 @@
+"""The port is ours or the reason is told; other machines' way in needs a token."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from calib.errors import RankotomError
+from rankotom_edge.views.web.address import Address, interface_addresses, listen
+
+
+@contextmanager
+def listening(host: str, port: int = 0) -> Iterator[Address]:
+    address = listen(host, port)
+    try:
+        yield address
+    finally:
+        address.socket.close()
+
+
+def test_this_machine_needs_no_token() -> None:
+    for host in ("127.0.0.1", "localhost"):
+        with listening(host) as address:
+            assert address.token is None
+            assert address.links == (f"http://{host}:{address.port}/",)
+
+
+def test_any_other_host_gets_a_token_of_its_own() -> None:
+    tokens = set()
+    for _ in range(3):
+        with listening("0.0.0.0") as address:
+            assert address.token is not None
+            assert len(address.token) >= 43  # 256 bits
+            tokens.add(address.token)
+    assert len(tokens) == 3
+
+
+def test_the_links_of_all_addresses_are_such_as_a_person_can_open() -> None:
+    with listening("0.0.0.0") as address:
+        assert address.links
+        for link in address.links:
+            assert link.endswith(f":{address.port}/?token={address.token}")
+            assert "0.0.0.0" not in link
+            assert "127.0.0.1" not in link
+    for name in interface_addresses():
+        with listening(name):  # each is this machine's, or it could not be listened on
+            pass
+
+
+def test_a_port_in_use_is_told_with_what_to_do() -> None:
+    with (
+        listening("127.0.0.1") as first,
+        pytest.raises(RankotomError, match=rf"Port {first.port} .* in use.*--port"),
+    ):
+        listen("127.0.0.1", first.port)
+
+
+@pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "a" * 300])
+def test_a_host_that_is_not_ours_is_told_with_what_to_do(host: str) -> None:
+    with pytest.raises(RankotomError, match="--host"):
+        listen(host, 0)
+
+
+def test_a_port_that_was_given_up_can_be_taken_at_once() -> None:
+    with listening("127.0.0.1") as address:
+        client = socket.create_connection(("127.0.0.1", address.port))
+        accepted, _ = address.socket.accept()
+        accepted.close()  # from our side: it would rest in TIME_WAIT
+    client.close()
+    with listening("127.0.0.1", address.port) as again:
+        assert again.port == address.port
+
+
+def test_only_names_that_mean_this_machine_are_admitted() -> None:
+    with listening("127.0.0.1") as local:
+        assert all(local.admits(name) for name in ("127.0.0.1", "localhost", "::1"))
+        assert not any(
+            local.admits(name) for name in ("", "evil.example", "10.0.0.7", "localhost.")
+        )
+        shared = replace(local, host="0.0.0.0", token="t")
+        assert all(shared.admits(name) for name in ("10.0.0.7", "localhost", "fe80::1"))
+        assert shared.admits(socket.gethostname().lower())
+        assert not any(
+            shared.admits(name) for name in ("", "evil.example", "10.0.0.7.evil.example")
+        )

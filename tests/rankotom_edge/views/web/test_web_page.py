@@ -1,0 +1,233 @@
+"""The page in a real Chromium, fed through the real view and server."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rankotom_edge.sources import State
+
+
+class Page:
+    def __init__(self, browser: Any, stage: Any) -> None:
+        self.browser, self.stage = browser, stage
+
+    def open(self, path: str = "") -> Page:
+        self.browser.get(self.stage.url + path)
+        return self
+
+    def ask(self, script: str) -> Any:
+        return self.browser.execute_script(f"return {script}")
+
+    def text(self, selector: str) -> str:
+        return str(self.ask(f"document.querySelector({selector!r})?.innerText ?? ''"))
+
+    def width(self, label: str) -> float:
+        fill = f'.bars [data-label="{label}"] .fill'
+        return float(
+            self.ask(f"document.querySelector({fill!r})?.getBoundingClientRect().width || 0")
+        )
+
+    def comes(self, found: Callable[[], object], *readings: Any) -> None:
+        self.stage.show_until(found, *readings)
+
+    def press(self, key: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser).send_keys(key).perform()
+
+
+@pytest.fixture
+def page(browser: Any, stage: Any) -> Iterator[Page]:
+    yield Page(browser, stage).open()
+    browser.get("about:blank")  # and so takes its streams away
+
+
+def test_bars_move_with_the_readings_and_carry_the_mark(page: Page, showing: Any) -> None:
+    page.comes(lambda: page.text(".face h3") == "happiness", showing.reading(happiness=0.9))
+    page.comes(
+        lambda: page.width("happiness") > 8 * page.width("fear"), showing.reading(happiness=0.9)
+    )
+    wide = page.width("happiness")
+    page.comes(
+        lambda: page.text(".face h3") == "fear" and page.width("happiness") < wide / 5,
+        showing.reading(fear=0.9),
+    )
+    assert page.text('[data-label="fear"] .percent') == "90 %"
+    assert re.fullmatch(r"right \d+ times in 100", page.text(".detail"))
+    marks = "[...document.querySelectorAll('.mark')].filter((mark) => !mark.hidden)"
+    assert page.ask(f"{marks}.map((mark) => mark.closest('li').dataset.label)") == ["fear"]
+
+
+def test_a_blend_is_named_and_unsure_gives_its_reason(page: Page, showing: Any) -> None:
+    blend = showing.reading(happiness=0.52, surprise=0.36)
+    page.comes(lambda: page.text(".face h3") == "happily surprised", blend)
+    assert page.text(".face .number") == "52 + 36"
+    assert page.text(".face .detail") == "happiness 52 + surprise 36"
+    unsure = showing.reading(reason="the face is blurred", neutral=0.4)
+    page.comes(lambda: page.text(".face h3") == "unsure", unsure)
+    assert page.text(".face .detail") == "the face is blurred"
+
+
+def test_the_picture_is_live_and_faces_come_and_go(page: Page, showing: Any) -> None:
+    one, other = showing.reading(1, happiness=0.9), showing.reading(2, anger=0.9)
+    page.comes(lambda: page.ask("document.querySelector('#picture').naturalWidth") == 640, one)
+    cards = "[...document.querySelectorAll('.face h3')].map((title) => title.innerText)"
+    page.comes(lambda: page.ask(cards) == ["happiness", "anger"], one, other)
+    assert page.text(".face .track") == "1"
+    page.comes(lambda: page.ask(cards) == ["anger"], other)
+    page.comes(lambda: page.text("#empty") == "no face")
+
+
+def test_the_timeline_draws_what_was_seen(page: Page, showing: Any) -> None:
+    def path(lane: int) -> str:
+        return str(
+            page.ask(f"document.querySelectorAll('.lane path')[{lane}]?.getAttribute('d') ?? ''")
+        )
+
+    def heights(lane: int) -> list[float]:
+        return [100 - float(top) for top in re.findall(r"V([\d.]+)H", path(lane))]
+
+    page.comes(lambda: len(heights(1)) >= 2, showing.reading(happiness=0.9))
+    assert max(heights(1)) == pytest.approx(90, abs=1)
+    assert max(heights(6)) < 10
+    page.comes(lambda: heights(6) and heights(6)[-1] > 50, showing.reading(fear=0.9))
+
+
+def test_the_diagram_and_the_state_of_the_model_are_shown(page: Page) -> None:
+    page.comes(lambda: page.ask("document.querySelectorAll('#diagram rect').length") > 10)
+    assert page.text("#figures").startswith("ECE ")
+    page.comes(lambda: "ferplus-fp32" in page.text("#facts"))
+    assert "not what a person feels" in page.text("footer")
+
+
+def test_a_still_and_a_lost_source_are_told_plainly(page: Page, showing: Any) -> None:
+    page.stage.status = replace(page.stage.status, still=True)
+    page.comes(lambda: "not a live person" in page.text("#still"), showing.reading(happiness=0.9))
+    lost = State("lost", "lost: opening it again in 4 s")
+    page.stage.status = replace(page.stage.status, state=lost)
+    page.comes(lambda: "opening it again" in page.text("#message"), showing.reading(happiness=0.9))
+    assert page.text("#connection") == "not live"
+    assert page.text(".face") == ""
+
+
+def test_switches_work_by_button_and_by_key_and_show_their_state(page: Page) -> None:
+    page.comes(lambda: page.text("#connection") == "live")
+    page.ask("document.querySelector('[data-key=b]').click()")
+    page.comes(lambda: not page.stage.controls.smoothed)
+    raw = "document.querySelector('[data-key=b]').ariaPressed"
+    page.comes(lambda: page.ask(raw) == "true")
+    page.press("b")
+    page.comes(lambda: page.stage.controls.smoothed)
+    page.press(" ")
+    page.comes(lambda: page.stage.controls.paused)
+    page.comes(lambda: page.text("#connection") == "paused")
+    page.press("h")
+    assert "raw or smoothed bars" in page.text("#help[open]")
+    assert not page.stage.controls.help  # nobody else's screen is covered
+
+
+def test_the_crop_is_drawn_on_its_key(page: Page, showing: Any) -> None:
+    reading = showing.reading(happiness=0.9)
+    page.comes(lambda: page.text(".face h3") == "happiness", reading)
+    page.press("v")
+    page.comes(lambda: page.ask("document.querySelector('.face canvas')?.width") == 48, reading)
+    drawn = (
+        "[...document.querySelector('.face canvas').getContext('2d').getImageData(0,0,48,48).data]"
+    )
+    assert page.ask(f"{drawn}.slice(0, 12)") == [0, 0, 0, 255, 1, 1, 1, 255, 2, 2, 2, 255]
+
+
+def test_q_ends_the_program_only_after_it_asked(page: Page) -> None:
+    page.comes(lambda: page.text("#connection") == "live")
+    page.press("q")
+    assert "End the program?" in page.text("#leave[open]")
+    page.ask("document.querySelector('#leave [data-close]').click()")
+    assert page.stage.view.key() is None
+    page.press("q")
+    page.ask("document.querySelector('#leave-now').click()")
+    pressed: list[str | None] = []
+    page.comes(lambda: pressed.append(page.stage.view.key()) or "q" in pressed)
+
+
+def test_a_screen_reader_hears_the_expression_and_not_every_frame(page: Page, showing: Any) -> None:
+    heard = "window.heard"
+    page.ask(
+        "(window.heard = [], new MutationObserver(() => window.heard.push("
+        "document.querySelector('#spoken').textContent)).observe("
+        "document.querySelector('#spoken'), {childList: true}))"
+    )
+    page.comes(lambda: "happiness" in page.ask(heard), showing.reading(happiness=0.9))
+    flickering = [showing.reading(happiness=0.9), showing.reading(fear=0.9)]
+    for step in range(60):
+        page.stage.show(flickering[step // 8 % 2])
+        time.sleep(0.03)
+    page.comes(lambda: "anger" in page.ask(heard), showing.reading(anger=0.9))
+    assert len(page.ask(heard)) <= 3
+    assert page.ask("document.querySelector('#spoken').ariaLive") == "polite"
+
+
+def test_it_connects_again_after_the_server_was_restarted(
+    page: Page, make_stage: Callable[..., Any], showing: Any
+) -> None:
+    page.comes(lambda: page.text(".face h3") == "happiness", showing.reading(happiness=0.9))
+    first = page.stage
+    first.view.close()
+    ended = "document.body.classList.contains('stale')"
+    page.stage = make_stage()  # elsewhere, to pass the time with
+    page.comes(lambda: page.ask(ended) and "connection lost" in page.text("#message"))
+    page.stage = make_stage(port=first.port)
+    page.comes(lambda: page.text(".face h3") == "sadness", showing.reading(sadness=0.9))
+    assert not page.ask(ended)
+    page.comes(lambda: page.ask("document.querySelector('#picture').naturalWidth") == 640)
+
+
+def test_numbers_alone_fill_the_page_where_there_is_no_video(
+    browser: Any, make_stage: Callable[..., Any], showing: Any
+) -> None:
+    page = Page(browser, make_stage(video=False)).open()
+    page.comes(lambda: page.text(".face h3") == "happiness", showing.reading(happiness=0.9))
+    assert page.ask("document.querySelector('#stage').hidden")
+    assert page.ask("document.querySelector('#picture').src") == ""
+    assert page.ask("document.querySelector('[data-key=v]').hidden")
+    browser.get("about:blank")
+
+
+def test_the_link_lets_in_and_leaves_the_token_out_of_the_address(
+    browser: Any, make_stage: Callable[..., Any], showing: Any, token: str
+) -> None:
+    page = Page(browser, make_stage(token=token)).open()
+    assert "opens by its link" in page.text("h1")
+    page.open("?token=wrong")
+    assert "opens by its link" in page.text("h1")
+    page.open(f"?token={token}")
+    page.comes(lambda: page.text(".face h3") == "happiness", showing.reading(happiness=0.9))
+    assert browser.current_url == page.stage.url
+    assert page.ask("document.cookie") == ""
+    page.open()  # the cookie suffices from now on
+    page.comes(lambda: page.text(".face h3") == "anger", showing.reading(anger=0.9))
+    browser.get("about:blank")
+
+
+def test_it_fits_a_phone_and_its_policy_is_never_broken(
+    browser: Any, stage: Any, showing: Any
+) -> None:
+    browser.get_log("browser")
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page = Page(browser, stage).open()
+        long = showing.reading(1, reason="only 43 % sure; 50 % is needed", contempt=0.43)
+        page.comes(
+            lambda: page.text(".face h3") == "unsure", long, showing.reading(2, happiness=0.9)
+        )
+        assert page.ask("document.documentElement.scrollWidth") <= 360
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.get("about:blank")
+    assert browser.get_log("browser") == []
