@@ -21,6 +21,7 @@ from calib.layout import (
     points,
 )
 from calib.report import drift_report
+from calib.verdicts import FASTER
 from export.gate import LayerHarm
 from export.shrink import Made, Shrunk, Tried
 
@@ -51,7 +52,7 @@ def unlabelled_headline(shrunk: Shrunk) -> str:
         return "No"
     weighed = shrunk.made.weighed
     gained = f"{percent(weighed.size_ratio, 0)} of the size"
-    if weighed.latencies.ratio < 1:
+    if weighed.latencies.ratio < FASTER:
         gained += f" and {1 / weighed.latencies.ratio:.1f} times as fast"
     return f"It says what its parent says, {gained}. ECE not checked"
 
