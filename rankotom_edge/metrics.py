@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import (
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
 
 # A desktop reads a face in 5 ms, a small board in 50; a second is a camera that hangs.
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-BINS = 15  # of the model's own reliability table, so that the two can be laid on each other
+TENTHS = tuple(number / 10 for number in range(1, 11))
 LATELY = 1000  # faces that the unsure share is of: half a minute of one face
 
 
 class Metrics:
     """A sink: the loop writes each moment. What stands in the status is read when it is asked."""
 
-    def __init__(self, model: str, precision: str, sha256: str) -> None:
+    def __init__(
+        self, model: str, precision: str, sha256: str, edges: Sequence[float] = TENTHS
+    ) -> None:
+        """``edges``: the upper ones of the bins of the model's reliability table."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self._frames = Counter("rankotom_frames", "Frames read.", registry=registry)
@@ -57,8 +61,9 @@ class Metrics:
         )
         self._confidence = Histogram(
             "rankotom_confidence",
-            "Confidence of the faces read, in the bins of the model's reliability table.",
-            buckets=[number / BINS for number in range(1, BINS + 1)],
+            "Confidence of each frame's faces by themselves, not smoothed over time, in the bins "
+            "of the model's reliability table; frames of one face are alike.",
+            buckets=edges,
             registry=registry,
         )
         self._unsure: deque[bool] = deque(maxlen=LATELY)
@@ -103,7 +108,7 @@ class Metrics:
         self._total.observe(latency.total / 1000)
         for reading in moment.readings:
             self._readings.labels(reading.top, reading.verdict).inc()
-            self._confidence.observe(reading.confidence)
+            self._confidence.observe(float(reading.raw.max()))
             self._unsure.append(reading.verdict == "unsure")
 
     def page(self, status: Status | None) -> tuple[bytes, str]:

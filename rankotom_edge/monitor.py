@@ -21,9 +21,10 @@ began and still now; then it also needs confidence that has moved, by ``MATERIAL
 chance. Other expressions than usual are mentioned, and are no alarm. One person alone in poor light
 may be told of a drift that is partly their own; but the light is low.
 
-**The rate.** The test is made at ``LEVEL`` once in ``LOOK`` new faces, so that however long it runs
-there is at most one false alarm in ``LOOK / LEVEL`` = 100,000 faces, even where every picture is
-poor but confidence is as measured. Where the pictures are as clear as FERPlus's there is none.
+**The rate.** The test is made at ``LEVEL`` once in ``LOOK`` readings (of a track, one in
+``SPACING`` seconds), so that however long it runs there is at most one false alarm in
+``LOOK / LEVEL`` = 100,000 of them, even where every picture is poor but confidence is as measured.
+Where the pictures are as clear as FERPlus's there is none.
 
 **What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones. 300
 faces of FERPlus valid, damaged from the first on, by the embedded INT8 model of the day (right for
@@ -40,7 +41,7 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -57,8 +58,8 @@ Counts: TypeAlias = NDArray[np.int64]
 SPACING = 10.0  # seconds between two readings of a track; twenty times what its noise lasts
 WINDOW = 300  # faces: confidences that moved by 0.14 of them are beyond chance
 NEEDED = 60  # faces: beyond chance is 0.30, what an eighth of the light does to FERPlus's
-LOOK = 5  # new faces between two tests
-LEVEL = 5e-5  # of one test; with LOOK, one false alarm in 100,000 faces
+LOOK = 5  # readings between two tests
+LEVEL = 5e-5  # of one test; with LOOK, one false alarm in 100,000 readings
 # The usual reading of the index: below 0.1 nothing of note, above 0.25 another population.
 MATERIAL, ANOTHER = 0.10, 0.25
 # Of the reference, in each part that the index compares: with the 15 bins of the artifact, of which
@@ -107,7 +108,6 @@ class Sample(NamedTuple):
     """A face as it was read last."""
 
     time: float  # of the source
-    when: datetime
     bin: int  # of its confidence
     label: int
     poor: frozenset[str]  # parts of its quality
@@ -135,12 +135,12 @@ class Reference:
     def known(self) -> bool:
         return bool(self.confidences.any() and self.labels.any())
 
-    def sample(self, reading: Reading, time: float, when: datetime) -> Sample:
+    def sample(self, reading: Reading, time: float) -> Sample:
         """Of its raw probabilities: the artifact was measured on faces that nobody smoothed."""
         label = int(reading.raw.argmax())
         at = bisect_right(self.tops, float(reading.raw[label]))
         poor = frozenset(part for part in CAUSES if getattr(reading.quality, part) < POOR)
-        return Sample(time, when, min(at, len(self.tops) - 1), label, poor)
+        return Sample(time, min(at, len(self.tops) - 1), label, poor)
 
     def confidences_of(self, samples: Sequence[Sample]) -> Counts:
         return np.bincount([one.bin for one in samples], minlength=len(self.confidences))
@@ -168,8 +168,9 @@ class Monitor:
         self._clock = clock
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)
-        self._faces = 0
+        self._readings = 0
         self._part: str | None = None  # the cause of the drift that there is
+        self._began = 0.0  # that drift, by the source's time
         self._drift = self._state(())
 
     @property
@@ -186,18 +187,16 @@ class Monitor:
     def _take(self, reading: Reading, now: float) -> None:
         if not self._reference.known:
             return
-        sample = self._reference.sample(reading, now, self._clock())
-        is_new = reading.track not in self._samples
+        sample = self._reference.sample(reading, now)
         self._samples[reading.track] = sample
         self._samples.move_to_end(reading.track)
         self._recent.append(sample.poor)
-        if is_new:
-            self._faces += 1
-            if len(self._samples) > WINDOW:
-                self._samples.popitem(last=False)
+        self._readings += 1
+        if len(self._samples) > WINDOW:
+            self._samples.popitem(last=False)
         if self._part is not None:
             self._drift = self._drifted_still(self._part)
-        elif is_new and self._faces % LOOK == 0:
+        elif self._readings % LOOK == 0:
             self._drift = self._looked()
         else:
             self._drift = self._state(tuple(self._samples.values()))
@@ -209,25 +208,27 @@ class Monitor:
             since = samples[found.start :]
             confidences = self._reference.confidences_of(since)
             if len(since) >= NEEDED and has_moved(confidences, self._reference.confidences):
-                self._part = found.part
-                return self._drifted(since, CAUSES[found.part], since[0].when)
+                self._part, self._began = found.part, since[0].time
+                return self._drifted(since, CAUSES[found.part])
         return self._state(samples)
 
     def _drifted_still(self, part: str) -> Drift:
         """Until the cause is gone: that it is borne out again by each test is not asked."""
-        began = self._drift.since
-        assert began is not None
         if mostly(part, self._recent):
-            since = [one for one in self._samples.values() if one.when >= began]
-            return self._drifted(since, CAUSES[part], began)
+            since = [one for one in self._samples.values() if one.time >= self._began]
+            return self._drifted(since, CAUSES[part])
         for track, sample in list(self._samples.items()):
             if part in sample.poor:
                 del self._samples[track]
         self._part = None
         return self._state(tuple(self._samples.values()))
 
-    def _drifted(self, samples: Sequence[Sample], cause: str, since: datetime) -> Drift:
-        words = f"confidence has drifted: {cause} since {moment_words(since, self._clock())}"
+    def _drifted(self, samples: Sequence[Sample], cause: str) -> Drift:
+        """When it began is told by the clock as it goes now: a board without a battery is set right
+        some time after it has started."""
+        now = self._clock()
+        since = now - timedelta(seconds=samples[-1].time - self._began)
+        words = f"confidence has drifted: {cause} since {moment_words(since, now)}"
         return Drift("drifted", self._index(samples), len(samples), words, cause, since)
 
     def _state(self, samples: Sequence[Sample]) -> Drift:
@@ -242,6 +243,10 @@ class Monitor:
         steady = Drift("steady", self._index(samples), count, "as measured", None, None)
         if not has_moved(reference.confidences_of(samples), reference.confidences):
             return steady
+        found = onset([one.poor for one in samples])
+        if found is not None and mostly(found.part, self._recent):
+            cause = CAUSES[found.part]
+            return replace(steady, words=f"not quite as measured: {cause}", cause=cause)
         if stability_index(reference.labels_of(samples), reference.labels) < ANOTHER:
             return replace(steady, words="not quite as measured, with no cause in sight")
         words = f"as clear as measured: {OTHER_EXPRESSIONS}"

@@ -18,6 +18,7 @@ from rankotom_edge.commands.serving import (
     HostOption,
     NoVideoOption,
     PortOption,
+    TokenFileOption,
     count,
     take_port,
 )
@@ -92,6 +93,7 @@ def camera(
     picture: PictureOption = False,
     host: HostOption = None,
     port: PortOption = None,
+    token_file: TokenFileOption = None,
     no_video: NoVideoOption = False,
     json: LinesTarget = None,
     record: Annotated[
@@ -166,7 +168,7 @@ def camera(
         raise typer.BadParameter("--seconds takes a number of seconds")
     budget = share(max_error)
     shown = chosen_view(view, json)
-    serving = take_port(shown, host, port, no_video)
+    serving = take_port(shown, host, port, token_file, no_video)
 
     from rankotom_edge.artifact import load_artifact
     from rankotom_edge.classifier import fastest_classifier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +41,15 @@ PortOption = Annotated[
         rich_help_panel=WEB,
     ),
 ]
+TokenFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="Keep the token here, so that it is the same at each start; made where there is none.",
+        rich_help_panel=WEB,
+    ),
+]
 NoVideoOption = Annotated[
     bool,
     typer.Option("--no-video", help="Serve numbers, and no picture.", rich_help_panel=WEB),
@@ -69,11 +79,17 @@ class Serving(Closing):
 
 
 def take_port(
-    shown: ViewName, host: str | None, port: int | None, no_video: bool
+    shown: ViewName, host: str | None, port: int | None, token_file: Path | None, no_video: bool
 ) -> Serving | None:
     """Before a camera is opened: a port in use, or a missing package, is told at once."""
     if shown is not ViewName.web:
-        for name, given in (("--host", host), ("--port", port), ("--no-video", no_video or None)):
+        given_options = {
+            "--host": host,
+            "--port": port,
+            "--token-file": token_file,
+            "--no-video": no_video or None,
+        }
+        for name, given in given_options.items():
             if given is not None:
                 raise typer.BadParameter(f"{name} is for --view web")
         return None
@@ -82,11 +98,13 @@ def take_port(
         import rankotom_edge.views.web.view  # noqa: F401
     from rankotom_edge.views.web.address import HOST, PORT, listen
 
-    address = listen(HOST if host is None else host, PORT if port is None else port)
+    address = listen(HOST if host is None else host, PORT if port is None else port, token_file)
     return Serving(address, video=not no_video)
 
 
 def count(artifact: Artifact) -> Metrics:
     from rankotom_edge.metrics import Metrics
 
-    return Metrics(artifact.card.name, artifact.card.precision, artifact.sha256)
+    card = artifact.card
+    edges = [bin_["high"] for bin_ in card.figures["bins"]]
+    return Metrics(card.name, card.precision, artifact.sha256, edges)

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from calib.emotions import EMOTIONS
 from rankotom_edge.faces import Face
 from rankotom_edge.frame import Frame
-from rankotom_edge.metrics import BINS, LATELY, Metrics
+from rankotom_edge.metrics import LATELY, Metrics
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Drift
 from rankotom_edge.quality import Quality
@@ -78,11 +78,13 @@ def test_each_stage_has_its_latency_in_seconds_and_detection_only_where_it_ran(
     assert found["rankotom_latency_seconds_bucket 0.02 total"] == 2
 
 
-def test_confidence_is_in_the_bins_of_the_models_table(metrics: Metrics) -> None:
-    metrics.write(moment(reading(0.5), reading(1.0)))
+def test_confidence_is_in_the_bins_of_the_models_table_and_not_smoothed() -> None:
+    metrics = Metrics("a", "fp32", "abc", edges=[place / 15 for place in range(1, 16)])
+    smoothed = replace(reading(0.5), probabilities=reading(0.9).probabilities)
+    metrics.write(moment(smoothed, reading(1.0)))
     found = samples(metrics)
     edges = [name for name in found if name.startswith("rankotom_confidence_bucket")]
-    assert len(edges) == BINS + 1
+    assert len(edges) == 15 + 1
     assert found["rankotom_confidence_bucket 1.0"] == 2
     assert found["rankotom_confidence_count"] == 2
     below_half = max(float(name.split()[1]) for name in edges if found[name] == 0)

@@ -70,13 +70,15 @@ class Device:
     """A monitor and the time of day around it."""
 
     def __init__(self, figures: dict[str, object]) -> None:
+        self.figures = figures
         self.seconds = 0.0
+        self.offset = timedelta()  # of a clock that is wrong
         self.faces = 0
         self.monitor = Monitor(figures, EMOTIONS, lambda: self.now)
 
     @property
     def now(self) -> datetime:
-        return MORNING + timedelta(seconds=self.seconds)
+        return MORNING + timedelta(seconds=self.seconds) + self.offset
 
     def sees(self, faces: Iterable[Seen], frames: int = 2) -> list[Drift]:
         """Each a track of its own; the state after each."""
@@ -252,6 +254,41 @@ def test_a_change_of_confidence_without_a_cause_is_no_drift(device: Device) -> N
     states = device.sees(with_quality(rows, GOOD))
     assert "drifted" not in {state.kind for state in states}
     assert states[-1].words == "not quite as measured, with no cause in sight"
+
+
+def test_a_cause_that_is_in_sight_is_named_before_it_is_an_alarm(device: Device) -> None:
+    random = np.random.default_rng(8)
+    device.sees(with_quality(drawn(HELD_OUT.probabilities, 70, random), GOOD))
+    dark = sharpened(drawn(HELD_OUT.probabilities, NEEDED - 5, random), 6.0)
+    states = device.sees(with_quality(dark, DARK))
+    assert "drifted" not in {state.kind for state in states}
+    assert states[-1].words == "not quite as measured: light is low"
+
+
+def test_light_that_falls_while_the_same_people_stay_is_noticed(device: Device) -> None:
+    random = np.random.default_rng(9)
+    clear = drawn(HELD_OUT.probabilities, 80, random)
+    dark = sharpened(drawn(HELD_OUT.probabilities, 80, random), 6.0)
+    for minute in range(4):
+        rows, quality = (clear, GOOD) if minute < 2 else (dark, DARK)
+        for track, raw in enumerate(rows):
+            device.monitor.write(moment(60.0 * minute + track / 10, reading(track, raw, quality)))
+    assert device.monitor.drift.kind == "drifted"
+    assert device.monitor.drift.cause == "light is low"
+
+
+def test_a_clock_that_is_set_right_later_moves_no_face(device: Device) -> None:
+    """A board without a battery starts in 1970, and learns the time from the network."""
+    random = np.random.default_rng(10)
+    dark = sharpened(drawn(HELD_OUT.probabilities, 150, random), 6.0)
+    wrong = Device(device.figures)
+    wrong.offset = -timedelta(days=20000)
+    states = wrong.sees(with_quality(dark[:100], DARK))
+    assert states[-1].kind == "drifted"
+    wrong.offset = timedelta()
+    states = wrong.sees(with_quality(dark[100:], DARK))
+    assert states[-1].since == MORNING
+    assert states[-1].faces == 150
 
 
 def test_an_artifact_that_does_not_say_what_is_usual_is_no_reason_to_fail() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import re
 import secrets
 import socket
 import struct
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from calib.errors import RankotomError
+from calib.files import replacing
 
 HOST, PORT = "127.0.0.1", 8000
 # What the kernel may hold back for one reader: a reader on a slow line sees a picture that is this
@@ -18,6 +21,8 @@ HOST, PORT = "127.0.0.1", 8000
 SEND_BUFFER = 64 * 1024
 # Milliseconds after which the kernel drops a reader that takes nothing (a phone out of reach).
 SILENCE_MS = 20_000
+TOKEN_BYTES = 32
+TOKEN = re.compile(r"[A-Za-z0-9_-]{32,512}")
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,9 @@ class Address:
         return interface_addresses() or (f"{socket.gethostname()}.local",)
 
 
-def listen(host: str = HOST, port: int = PORT) -> Address:
-    """The port is ours from here on; port 0 is one that is free."""
+def listen(host: str = HOST, port: int = PORT, token_file: Path | None = None) -> Address:
+    """The port is ours from here on; port 0 is one that is free. A token that is kept in a file is
+    the same at every start, and asked for on this machine too."""
     try:
         family, kind, protocol, _, at = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -81,8 +87,34 @@ def listen(host: str = HOST, port: int = PORT) -> Address:
     except OSError as error:
         listening.close()
         raise RankotomError(_why_not(host, port, error)) from error
-    token = None if _is_loopback(listening) else secrets.token_urlsafe(32)
+    try:
+        token = None if _is_loopback(listening) else secrets.token_urlsafe(TOKEN_BYTES)
+        if token_file is not None:
+            token = kept_token(token_file)
+    except BaseException:
+        listening.close()
+        raise
     return Address(host, int(listening.getsockname()[1]), token, listening)
+
+
+def kept_token(path: Path) -> str:
+    """The token in a file for its owner's eyes alone; made where there is none."""
+    try:
+        if not path.exists():
+            with replacing(path, mode=0o600) as temporary:
+                temporary.write_text(f"{secrets.token_urlsafe(TOKEN_BYTES)}\n", encoding="ascii")
+        token = path.read_text(encoding="ascii").strip()
+        seen_by_others = path.stat().st_mode & 0o077
+    except (OSError, UnicodeError) as error:
+        raise RankotomError(f"Cannot read the token in {path}: {error}.") from error
+    if seen_by_others:
+        raise RankotomError(f"Others may read the token in {path}. First: chmod 600 {path}")
+    if not TOKEN.fullmatch(token):
+        raise RankotomError(
+            f"{path} holds no token: one line of 32 or more letters, digits, - and _. Remove it, "
+            "and a new one is made."
+        )
+    return token
 
 
 def interface_addresses() -> tuple[str, ...]:

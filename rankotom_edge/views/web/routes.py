@@ -15,11 +15,10 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from rankotom_edge.controls import KEYS
 from rankotom_edge.views.web.health import health
 from rankotom_edge.views.web.pictures import Pace, Pictures, picture_key
 from rankotom_edge.views.web.security import PAGE, Gate
-from rankotom_edge.views.web.telling import introduce, tell
+from rankotom_edge.views.web.telling import introduce, keys_of, tell
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 from rankotom_edge.wording import Reliability
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from rankotom_edge.crop import Framing
     from rankotom_edge.metrics import Metrics
+    from rankotom_edge.moment import Moment
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.relay import Relay, Shown
 
@@ -46,6 +46,7 @@ REFUSED_PAGE = "refused.html"
 BOUNDARY = "picture"
 # Faster than these nobody sees a difference; the bars glide between two readings.
 PICTURES_A_SECOND, NUMBERS_A_SECOND = 25.0, 12.0
+READINGS_A_SECOND = 120.0  # for programs: every frame of any camera, while they are few
 # To all readers together, so that a crowd costs the loop no more than a few do.
 MOST_A_SECOND = 160.0
 SILENCE = 2.0  # seconds after which a reader hears that we are still there
@@ -73,6 +74,7 @@ class Routes:
         self._pictures = Pictures(site.framing)
         self._timeline = Timeline()
         self._told: tuple[object, bytes] = (None, b"")
+        self._written: tuple[object, bytes] = (None, b"")
 
     def app(self, address: Address) -> ASGIApp:
         files = resources.files("rankotom_edge.views.web") / "page"
@@ -119,7 +121,7 @@ class Routes:
 
     async def key(self, request: Request) -> Response:
         key = request.path_params["key"]
-        if key not in KEYS:
+        if key not in keys_of(self._site.video):
             return JSONResponse({"error": f"there is no key {key[:16]!r}"}, 404)
         self._keys.append(key)
         return Response(status_code=204)
@@ -164,7 +166,7 @@ class Routes:
         return self._told[1]
 
     async def _readings(self) -> AsyncIterator[bytes]:
-        """Every frame, as it is recorded; a reader that is slow misses some."""
+        """Every frame, as it is recorded; a reader that is slow, or one of many, misses some."""
         with self._relay.stream():
             yield b": readings\n\n"
             last, seen = None, 0
@@ -176,7 +178,14 @@ class Routes:
                 seen = shown.number
                 if shown.moment is not None and shown.came != last:
                     last = shown.came
-                    yield _event(shown.moment.as_json())
+                    yield self._line(shown.moment, last)
+                    await self._beat(READINGS_A_SECOND)
+
+    def _line(self, moment: Moment, came: float | None) -> bytes:
+        """Written once for all readers."""
+        if self._written[0] != came:
+            self._written = (came, _event(moment.as_json()))
+        return self._written[1]
 
     async def _video(self) -> AsyncIterator[bytes]:
         with self._relay.stream():

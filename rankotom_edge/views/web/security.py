@@ -7,9 +7,9 @@ the page load nothing but its own files.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankotom_edge.views.web.address import Address
 
 PAGE = "/"
+HOST_HEADER = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::\d+)?")
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -83,7 +84,7 @@ class Gate:
     def _has_token(self, scope: Scope, headers: Headers, token: str) -> bool:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         offered = [bearer.strip()] if kind.lower() == "bearer" else []
-        offered += [_cookies(headers).get(self._cookie, "")]
+        offered += [value for name, value in _cookies(headers) if name == self._cookie]
         if scope["path"] == PAGE:
             offered += [_query_token(scope)]
         # Each is compared, so that the time tells nothing of which was there.
@@ -104,14 +105,16 @@ class Gate:
 
 
 def host_name(header: str) -> str:
-    """The name without the port: "localhost:8000", "[::1]:8000"."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower()
+    """The name without the port: "localhost:8000", "[::1]:8000"; nothing where it is no such."""
+    found = HOST_HEADER.fullmatch(header)
+    return "" if found is None else (found["literal"] or found["name"]).lower()
 
 
 def same_origin(headers: Mapping[str, str], method: str, path: str) -> bool:
-    """Programs send neither header; browsers send one or both, and no page can forge them."""
+    """Programs send neither header, and no page can forge them. Browsers send Origin with a POST,
+    and Fetch Metadata to this machine. To another address by plain HTTP a GET carries neither:
+    there the Strict cookie guards it, and Cross-Origin-Resource-Policy what a page could embed.
+    """
     host = headers.get("host")
     if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
         return False
@@ -127,11 +130,11 @@ def _query_token(scope: Scope) -> str:
     return parse_qs(query).get("token", [""])[0]
 
 
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        return {name: part.value for name, part in SimpleCookie(headers.get("cookie", "")).items()}
-    except CookieError:
-        return {}
+def _cookies(headers: Headers) -> list[tuple[str, str]]:
+    """Plainly, and each by itself: those of other programs on this host come along, and Python's
+    own parser gives up at the first that it dislikes."""
+    parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    return [(name, value) for name, _, value in parts]
 
 
 def _refused(status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:

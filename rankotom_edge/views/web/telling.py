@@ -34,19 +34,22 @@ if TYPE_CHECKING:
 
 # What the page does by itself, so that one person's help is not on everybody's screen.
 OF_THE_PAGE = ("m", "h")
-# Without pictures there is nothing to lay the evidence on, and no crop.
-OF_PICTURES = ("c", "v")
+# Without pictures there is nothing to lay the evidence on, no crop, and no snapshot either.
+OF_PICTURES = ("c", "v", "s")
+
+
+def keys_of(video: bool) -> dict[str, str]:
+    return {key: words for key, words in KEYS.items() if video or key not in OF_PICTURES}
 
 
 def introduce(
     labels: Sequence[str], figures: Mapping[str, Any], seconds: int, video: bool
 ) -> dict[str, object]:
     """What stays the same while the program runs."""
-    keys = {key: words for key, words in KEYS.items() if video or key not in OF_PICTURES}
     return {
         "labels": list(labels),
         "colours": [emotion_hex(labels, place) for place in range(len(labels))],
-        "keys": keys | {"q": "end the program"},
+        "keys": keys_of(video) | {"q": "end the program"},
         "own_keys": list(OF_THE_PAGE),
         "marker": MARKER,
         "bins": [bin_ for bin_ in figures.get("bins", ()) if bin_["count"]],

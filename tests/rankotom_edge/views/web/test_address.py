@@ -2,8 +2,9 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +86,37 @@ def test_only_names_that_mean_this_machine_are_admitted() -> None:
         assert not any(
             shared.admits(name) for name in ("", "evil.example", "10.0.0.7.evil.example")
         )
+
+
+def test_a_kept_token_is_made_once_for_its_owner_alone_and_asked_for_here_too(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "token"
+    tokens = set()
+    for _ in range(2):
+        with closing(listen(port=0, token_file=path).socket):
+            tokens.add(path.read_text().strip())
+    (token,) = tokens
+    assert path.stat().st_mode & 0o777 == 0o600
+    address = listen(port=0, token_file=path)
+    with closing(address.socket):
+        assert address.token == token
+        assert address.links == (f"http://127.0.0.1:{address.port}/?token={token}",)
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "words"),
+    [
+        ("short", 0o600, "holds no token"),
+        ("a" * 31 + "/" + "b" * 9, 0o600, "holds no token"),
+        ("a" * 43, 0o644, "chmod 600"),
+    ],
+)
+def test_a_token_file_that_would_not_guard_anything_is_refused(
+    tmp_path: Path, content: str, mode: int, words: str
+) -> None:
+    path = tmp_path / "token"
+    path.write_text(content)
+    path.chmod(mode)
+    with pytest.raises(RankotomError, match=words):
+        listen(port=0, token_file=path)

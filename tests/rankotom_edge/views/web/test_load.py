@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.desk import Desk
 from rankotom_edge.faces import FaceDetector
@@ -26,7 +28,7 @@ import selectors, socket, sys
 port, streams = int(sys.argv[1]), selectors.DefaultSelector()
 held, got = [], {}
 for number in range(20):
-    for path in ("/api/live", "/video"):
+    for path in sys.argv[2:]:
         reader = socket.create_connection(("127.0.0.1", port))
         held.append(reader)
         reader.sendall(f"GET {path} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n".encode())
@@ -44,10 +46,10 @@ while True:
 
 
 @contextmanager
-def twenty_readers(port: int) -> Iterator[list[int]]:
+def twenty_readers(port: int, *paths: str) -> Iterator[list[int]]:
     least: list[int] = []
     with subprocess.Popen(
-        [sys.executable, "-c", READERS, str(port)],
+        [sys.executable, "-c", READERS, str(port), *paths],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -76,10 +78,36 @@ def test_twenty_readers_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
 
         for _ in range(TRIES):
             alone = pace()
-            with twenty_readers(stage.port) as least:
+            with twenty_readers(stage.port, "/api/live", "/video") as least:
                 watched = pace()
             assert least[0] > 5_000  # numbers and pictures came to each of the nineteen
             ratios.append(watched / alone)
             if ratios[-1] > 0.9:
                 break
     assert max(ratios) > 0.9, ratios
+
+
+@pytest.mark.parametrize("paths", [("/api/live", "/video"), ("/api/readings",)])
+def test_what_twenty_readers_cost_beside_a_loop_that_runs_flat_out_is_a_part_of_one_core(
+    stage: Any, artifact: Any, paths: tuple[str, ...]
+) -> None:
+    """In CPU time, which a busy machine does not change: all that this process spends beside the
+    loop's own thread, with readers less without. If each reader had its own picture made, or as
+    many as it can take, it would be several times this."""
+    with FaceDetector("short") as detector, Classifier(artifact) as classifier:
+
+        def beside() -> float:
+            """Seconds of CPU a second, in other threads than this one."""
+            began, spent = time.monotonic(), time.process_time() - time.thread_time()
+            with open_source("demo") as source:
+                reader, desk = Reader(detector.detect, classifier, 0.5), Desk([stage.metrics])
+                watch(source, reader, stage.view, desk, Tally(began), Stop(frames=200))
+            now = time.process_time() - time.thread_time()
+            return (now - spent) / (time.monotonic() - began)
+
+        alone = min(beside() for _ in range(2))
+        with twenty_readers(stage.port, *paths) as least:
+            watched = min(beside() for _ in range(2))
+        assert least[0] > 1_000
+    print(f"serving took {watched - alone:.2f} of a core")
+    assert watched - alone < 0.15

@@ -59,13 +59,32 @@ def test_the_link_becomes_a_cookie_that_no_script_can_read(guarded: Any, token: 
     assert guarded.ask("/api/meta", headers={"Cookie": cookie}).status == 200
 
 
+@pytest.mark.parametrize(
+    "other",
+    ['prefs={"a":1}', "theme=dark mode", "flag", "a[b]=1", "path=1", "rankotom-{port}=wrong"],
+)
+def test_cookies_of_other_programs_on_this_host_lock_nobody_out(
+    guarded: Any, token: str, other: str
+) -> None:
+    ours = f"rankotom-{guarded.port}={token}"
+    theirs = other.replace("{port}", str(guarded.port))
+    for cookies in (f"{theirs}; {ours}", f"{ours}; {theirs}"):
+        assert guarded.ask("/api/meta", headers={"Cookie": cookies}).status == 200
+
+
 def test_the_token_in_an_address_opens_the_page_alone(guarded: Any, token: str) -> None:
     assert guarded.ask(f"/api/meta?token={token}").status == 401
     assert guarded.ask("/?token=wrong").status == 401
     assert "set-cookie" not in guarded.ask("/?token=wrong").headers
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.1.2.3", "", "[::"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example", "127.0.0.1.evil.example", "10.1.2.3", "", "[::", "[::1].evil.example",
+        "127.0.0.1:1@evil.example", "localhost.evil.example:80",
+    ],
+)  # fmt: skip
 def test_a_name_that_another_site_led_here_is_refused(quiet: Any, host: str) -> None:
     """DNS rebinding: evil.example, resolved to 127.0.0.1, is same-origin to its own page."""
     for path in ("/", "/api/readings", "/video"):

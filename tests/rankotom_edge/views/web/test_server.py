@@ -69,12 +69,14 @@ def test_without_video_there_is_no_picture_anywhere(
 ) -> None:
     stage = make_stage(video=False)
     assert stage.ask("/video").status == 404
-    assert stage.ask("/api/keys/v", "POST").status == 204
+    for key in ("v", "c", "s"):  # a snapshot is a picture too
+        assert stage.ask(f"/api/keys/{key}", "POST").status == 404
+    assert stage.ask("/api/keys/b", "POST").status == 204
     events = stage.events("/api/live", showing.reading(happiness=0.9))
     assert next(events)["video"] is False
     for said in (next(events) for _ in range(4)):
         assert all("crop" not in face for face in said.get("faces", []))
-    assert stage.controls.crop  # it was asked for
+    assert not stage.controls.crop
     assert "crop" not in json.dumps(next(stage.events("/api/readings", showing.reading(fear=0.9))))
 
 

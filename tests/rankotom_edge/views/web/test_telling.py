@@ -89,5 +89,5 @@ def test_nobody_in_sight_is_said_quietly(showing: Any, reliability: Reliability)
 def test_the_introduction_leaves_out_keys_that_need_pictures(reliability: Reliability) -> None:
     with_video = introduce(EMOTIONS, reliability.figures, 180, video=True)
     without = introduce(EMOTIONS, reliability.figures, 180, video=False)
-    assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v"}
+    assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v", "s"}
     assert len(with_video["colours"]) == len(EMOTIONS)
