@@ -93,6 +93,12 @@ class Metrics:
             states=["learning", "steady", "drifted"],
             registry=registry,
         )
+        self._drift_cause = Gauge(
+            "rankotom_drift_cause",
+            "1 for what a drift comes from, as it is named on screen; nothing where there is none.",
+            ["cause"],
+            registry=registry,
+        )
         info = Info("rankotom_model", "The model that reads.", registry=registry)
         info.info({"name": model, "precision": precision, "sha256": sha256})
         self._drops_counted = 0
@@ -128,5 +134,8 @@ class Metrics:
         if drift is not None:
             self._drift.state(drift.kind)
             self._drift_faces.set(drift.faces)
+            self._drift_cause.clear()
+            if drift.cause is not None:
+                self._drift_cause.labels(drift.cause).set(1)
         index = None if drift is None else drift.index
         self._drift_index.set(math.nan if index is None else index)

@@ -108,6 +108,9 @@ def test_the_source_and_the_drift_are_told(metrics: Metrics) -> None:
     assert found["rankotom_drift_index"] == pytest.approx(0.31)
     assert found["rankotom_drift drifted"] == 1
     assert found["rankotom_drift_faces"] == 80
+    assert found["rankotom_drift_cause light is low"] == 1
+    over = replace(STATUS, drift=replace(drift, kind="steady", cause=None))
+    assert "rankotom_drift_cause light is low" not in samples(metrics, over)
 
 
 def test_before_the_first_frame_it_answers_already(metrics: Metrics) -> None:
