@@ -23,6 +23,9 @@ MODELS    := rankotom_edge/models
 RUN       := runs/edge-ferplus-seed0
 REPORT    := --dataset ferplus --split valid --half report
 
+# Keys and screenshots of a real window want the machine to themselves.
+WINDOW    := tests/rankotom_edge/views/test_window.py
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint bench soak models examples pictures ablation clean system programs
@@ -36,7 +39,8 @@ demo: $(CORE)
 	$(BIN)/rankotom-edge camera --source demo --seconds 20
 
 test: lint programs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WINDOW)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore $(WINDOW)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

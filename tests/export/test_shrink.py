@@ -24,8 +24,8 @@ from rankotom_edge.artifact import Artifact, load_artifact, read_artifact
 from rankotom_edge.classifier import Classifier
 
 MakeJudge = Callable[..., WithLabels]
-# Of 150 portraits one is 0.7 %, and ECE of so few jumps by points; the flips tell enough.
-LIMITS = Limits(ece=0.05, aece=0.05, accuracy=0.05, flips=0.05)
+# Of 80 portraits one is 1.3 %, and ECE of so few jumps by points; the flips tell enough.
+LIMITS = Limits(ece=0.08, aece=0.08, accuracy=0.06, flips=0.06)
 POISONED = ("layer2.1.conv1", "layer2.1.conv2")
 
 
@@ -36,7 +36,7 @@ def one_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def judge(fp32: Artifact, judge_of: MakeJudge) -> WithLabels:
-    return judge_of(fp32, count=150, limits=LIMITS)
+    return judge_of(fp32, count=80, limits=LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_a_good_candidate_is_written_and_says_how_it_was_made(
     assert card.calibrated_on == (judge.choose.used,)
     assert card.measured_on == judge.report.used
     assert card.temperature == pytest.approx(int8.made.attempt.temperature)
-    assert card.figures["n"] == 150
+    assert card.figures["n"] == 80
     assert card.quantization["calibration"] == int8.made.calibration
     assert written.bytes < 0.3 * fp32.bytes
     assert written.has_evidence
@@ -115,7 +115,7 @@ def test_a_poisoned_layer_is_caught_named_and_restored(
     fp32: Artifact, judge_of: MakeJudge, tmp_path: Path
 ) -> None:
     parent = poisoned(fp32, tmp_path / "poisoned-fp32.onnx")
-    judge = judge_of(parent, count=150, limits=LIMITS)
+    judge = judge_of(parent, count=80, limits=LIMITS)
     shrunk = shrink(parent, judge, "int8", "x86", tmp_path / "out.onnx", allow_slower=True)
     (tried,) = shrunk.made.tried
     assert tried.harm.nll > 0.02
@@ -149,7 +149,7 @@ def test_ranges_that_are_too_narrow_for_faces_are_caught(
 def test_a_rejected_candidate_is_kept_beside_its_place_only_when_asked_for(
     fp32: Artifact, judge_of: MakeJudge, tmp_path: Path
 ) -> None:
-    impossible = judge_of(fp32, count=60, limits=Limits(ece=0, aece=0, accuracy=0, flips=0))
+    impossible = judge_of(fp32, count=40, limits=Limits(ece=0, aece=0, accuracy=0, flips=0))
     output = tmp_path / "out.onnx"
     output.write_text("what was there before")
     shrunk = shrink(fp32, impossible, "int8", "x86", output, allow_slower=True, keep_rejected=True)

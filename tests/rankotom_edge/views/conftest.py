@@ -80,8 +80,9 @@ def screen() -> Iterator[str]:
     if shutil.which("Xvfb") is None or shutil.which("xdotool") is None:
         pytest.skip("Xvfb and xdotool are not both installed")
     reading_end, writing_end = os.pipe()
+    # Without -noreset it starts over whenever its last client goes, and answers nobody meanwhile.
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing_end), "-screen", "0", "1400x900x24", "-nolisten", "tcp"],
+        ["Xvfb", "-displayfd", str(writing_end), "-screen", "0", "1400x900x24", "-noreset"],
         pass_fds=[writing_end],
         stderr=subprocess.DEVNULL,
     )
