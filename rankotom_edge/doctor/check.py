@@ -9,6 +9,9 @@ from typing import Literal
 # The main job, faces read with the default model from some source, fails without what is needed.
 Level = Literal["needed", "optional"]
 
+# What mends the providers and the model files alike.
+ONNX_RUNTIME = "pip install --force-reinstall 'onnxruntime>=1.20'"
+
 
 @dataclass(frozen=True)
 class Trial:

@@ -13,7 +13,7 @@ from calib.layout import percent
 from rankotom_edge import engine, models
 from rankotom_edge.artifact import EMBEDDED, embedded_models, load_artifact
 from rankotom_edge.classifier import Classifier, Scores, fastest_classifier
-from rankotom_edge.doctor.check import Finding, Trial
+from rankotom_edge.doctor.check import ONNX_RUNTIME, Finding, Trial
 from rankotom_edge.doctor.software import recorded_hash
 from rankotom_edge.runtime import PROVIDERS, providers_here
 from rankotom_edge.target import target_warning
@@ -44,7 +44,7 @@ def providers(_: str) -> tuple[Trial, ...]:
             f"{__name__}:provider",
             name,
             level="needed" if name == "cpu" else "optional",
-            fix="pip install --force-reinstall 'onnxruntime>=1.20'",
+            fix=ONNX_RUNTIME,
         )
         for name in providers_here()
     )
@@ -104,20 +104,22 @@ def model(named: str) -> Finding:
 
 
 def tensorrt(_: str) -> Finding:
-    """The module, the GPU and an engine of the default model: with all three, an inference."""
+    """The module, the GPU and the engine that ``export --tensorrt`` builds: with all three, an
+    inference."""
     try:
         engine.load_tensorrt()
     except RankotomError as error:
         return Finding(False, str(error).removesuffix(engine.INSTALL).strip(), engine.INSTALL)
     device = engine.this_device()
-    artifact = load_artifact(models.DEFAULT)
+    artifact = load_artifact(models.INT8_S8S8)
     folder = engine.engines_folder()
     if not engine.engines_of(artifact, folder):
         build = "rankotom-edge export --tensorrt"
         return Finding(False, f"{device}; no engine of {artifact.card.name} in {folder}", build)
     with Classifier(artifact, engine=engine.open_engine(artifact, folder)) as classifier:
         problem = _not_probabilities(_scores(classifier))
-    return Finding(problem is None, f"{device}: {problem or 'an engine of the default model runs'}")
+    ran = f"the engine of {artifact.card.name} runs"
+    return Finding(problem is None, f"{device}: {problem or ran}")
 
 
 def demo(_: str) -> Finding:

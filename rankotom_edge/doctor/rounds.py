@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rankotom_edge.doctor.check import Trial
+from rankotom_edge.doctor.check import ONNX_RUNTIME, Trial
 
 PACKAGE = "rankotom_edge.doctor"
 INSTALL = "pip install -c constraints.txt ."
 OPENCV = "pip install --force-reinstall 'opencv-contrib-python>=4.10,<5'"
-ONNX_RUNTIME = "pip install --force-reinstall 'onnxruntime>=1.20'"
 TENSORRT = "see docs/jetson.md; the CPU reads faces without it"
 DATA = "unpack FERPlus there, or name its folder: export RANKOTOM_DATA=DIR"
 
