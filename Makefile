@@ -5,6 +5,7 @@
 #   make lint       ruff and mypy --strict alone
 #   make bench      what the live loop costs here, and how long the commands take
 #   make soak       memory, threads and file handles over 20,000 frames
+#   make load       what twenty readers of the web view cost the loop
 #   make pictures   draw the README's pictures again, and write the documents' tables
 #   make models     quantize the embedded FP32 model again, past the gate; needs FERPlus valid
 #   make examples   ask the embedded models about FERPlus again, for demo, pictures and tables
@@ -28,7 +29,7 @@ WINDOW    := tests/rankotom_edge/views/test_window.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak models examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak load models examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -60,6 +61,9 @@ bench: $(CORE)
 
 soak: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench --soak 20000
+
+load: $(DEV)
+	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
 
 models: $(CORE)
 	$(BIN)/rankotom-edge export --int8 --target x86 -o $(MODELS)/ferplus-int8.onnx
