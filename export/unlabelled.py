@@ -29,6 +29,7 @@ from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.quality import POOR_EYES
 from rankotom_edge.session import PREFIX, READINGS, VIDEO, Session, read_session
+from rankotom_edge.similarity import Similarity
 from rankotom_edge.sources.files import read_image
 from rankotom_edge.sources.grammar import IMAGE_SUFFIXES
 from rankotom_edge.tracking import Tracker
@@ -166,7 +167,7 @@ def _found_with_border(tracker: Tracker, photo: Image) -> tuple[Face, ...]:
     border = max(photo.shape[:2]) // 2
     sides = (border, border, border, border)
     roomy = cv2.copyMakeBorder(photo, *sides, cv2.BORDER_CONSTANT, value=GREY)
-    back = np.array([[1.0, 0.0, -border], [0.0, 1.0, -border]])
+    back = Similarity(1, -complex(border, border))
     faces = _found(tracker, np.asarray(roomy, dtype=np.uint8))
     return tuple(face.carried(back) for face in faces)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.faces import Face, Image, Point
+from rankotom_edge.faces import Face, Image
+from rankotom_edge.similarity import Point, Similarity, similarity
 
 FloatArray = NDArray[np.float64]
 Channels = Literal[1, 3]
-PIXEL_CENTRE = 0.5 + 0.5j
+MOST_BLOCKS = 3  # drawn pixels that one of the crop is averaged from, each way
 
 
 @dataclass(frozen=True)
@@ -65,29 +66,32 @@ def _saved_point(saved: Mapping[str, object], name: str) -> Point:
 FERPLUS_FRAMING = Framing(left_eye=(0.316, 0.405), right_eye=(0.685, 0.399), mouth=(0.507, 0.782))
 
 
-def similarity(source: FloatArray, target: FloatArray) -> FloatArray:
-    """The rotation, scale and shift that best carries ``source`` points to ``target``, as 2x3."""
-    return _matrix(*_turn_and_shift(source.tolist(), target.tolist()))
-
-
 def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channels) -> Image:
     """The face as the network sees it: (channels, size, size), grey or RGB.
 
-    A large face is first drawn at about its own resolution and then averaged down in whole blocks,
-    so that shrinking does not alias; beyond the picture its border is repeated.
+    A face is first drawn at about its own resolution and then averaged down in whole blocks, so
+    that shrinking does not alias; a large one is averaged to less than twice the blocks before it
+    is drawn, so that it costs little more. Beyond the picture its border is repeated.
     """
-    turn, shift = _turn_and_shift(
+    turn, shift = similarity(
         (face.left_eye, face.right_eye, face.mouth),
         [(x * size, y * size) for x, y in (framing.left_eye, framing.right_eye, framing.mouth)],
     )
-    blocks = max(1, math.ceil(1 / abs(turn)))
-    turn, side = turn * blocks, size * blocks
-    # warpAffine counts from the first pixel's centre, our points from its corner.
-    shift = shift * blocks + turn * PIXEL_CENTRE - PIXEL_CENTRE
-    part, corner = _part_drawn(image, turn, shift, side)
+    scale = 1 / abs(turn)  # pixels of the picture in one of the crop, each way
+    blocks = min(MOST_BLOCKS, max(1, math.ceil(scale)))
+    thinned = max(1, min(int(scale / blocks), *image.shape[:2]))
+    side = size * blocks
+    drawing = Similarity(turn * blocks, shift * blocks)
+    part, corner = _part_drawn(image, drawing.inverse, side, thinned)
+    if channels == 1:
+        part = np.asarray(cv2.cvtColor(part, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+    if thinned > 1:
+        few = (part.shape[1] // thinned, part.shape[0] // thinned)
+        part = np.asarray(cv2.resize(part, few, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    from_part = Similarity(drawing.turn * thinned, drawing.shift + drawing.turn * corner)
     drawn = cv2.warpAffine(
-        cv2.cvtColor(part, cv2.COLOR_BGR2GRAY) if channels == 1 else part,
-        _matrix(turn, shift + turn * corner),
+        part,
+        from_part.between_pixels.matrix,
         (side, side),
         flags=cv2.INTER_LINEAR,
         borderMode=cv2.BORDER_REPLICATE,
@@ -95,44 +99,23 @@ def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channe
     return resized(np.asarray(drawn, dtype=np.uint8), size, channels)
 
 
-def _turn_and_shift(source: Sequence[Point], target: Sequence[Point]) -> tuple[complex, complex]:
-    """t = turn s + shift, with points as complex numbers: turn rotates and scales.
-
-    Least squares over the points (Umeyama 1991, without reflection). In the plane it has a closed
-    form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2). In plain numbers, for numpy
-    takes ten times as long over three points, at every frame.
-    """
-    s, t = [complex(*point) for point in source], [complex(*point) for point in target]
-    s_centre, t_centre = sum(s) / len(s), sum(t) / len(t)
-    spread = sum(abs(point - s_centre) ** 2 for point in s)
-    if spread == 0:
-        raise RankotomError(
-            "This face cannot be aligned: its eyes and mouth are one point. "
-            "The detector was wrong here; skip the face."
-        )
-    pairs = zip(s, t, strict=True)
-    turn = sum((a - s_centre).conjugate() * (b - t_centre) for a, b in pairs) / spread
-    return turn, t_centre - turn * s_centre
-
-
-def _matrix(turn: complex, shift: complex) -> FloatArray:
-    return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
-
-
-def _part_drawn(image: Image, turn: complex, shift: complex, side: int) -> tuple[Image, complex]:
-    """The part of the picture that a square of ``side`` is drawn from, and its upper left corner.
+def _part_drawn(image: Image, back: Similarity, side: int, thinned: int) -> tuple[Image, complex]:
+    """The part of the picture that a square of ``side`` is drawn from, in whole blocks of
+    ``thinned`` pixels, and its upper left corner.
 
     To turn this part grey first and draw one channel takes a third of drawing all three.
     """
     height, width = image.shape[:2]
-    corners = [(drawn - shift) / turn for drawn in (0, side, side * 1j, side + side * 1j)]
-    across, down = [corner.real for corner in corners], [corner.imag for corner in corners]
+    corners = [back.carry(drawn) for drawn in ((0, 0), (side, 0), (0, side), (side, side))]
+    across, down = zip(*corners, strict=True)
     # A face wholly beyond the border is drawn from the border's last pixels.
-    left = min(max(math.floor(min(across)) - 2, 0), width - 1)
-    top = min(max(math.floor(min(down)) - 2, 0), height - 1)
-    right = max(min(math.ceil(max(across)) + 3, width), left + 1)
-    bottom = max(min(math.ceil(max(down)) + 3, height), top + 1)
-    return image[top:bottom, left:right], complex(left, top)
+    margin = 3 * thinned
+    left = min(max(math.floor(min(across)) - margin, 0), width - thinned)
+    top = min(max(math.floor(min(down)) - margin, 0), height - thinned)
+    right = max(min(math.ceil(max(across)) + margin, width), left + thinned)
+    bottom = max(min(math.ceil(max(down)) + margin, height), top + thinned)
+    columns, rows = (right - left) // thinned * thinned, (bottom - top) // thinned * thinned
+    return image[top : top + rows, left : left + columns], complex(left, top)
 
 
 def resized(image: Image, size: int, channels: Channels) -> Image:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from calib.errors import RankotomError
 from rankotom_edge.chatter import without_chatter
 from rankotom_edge.closing import Closing
+from rankotom_edge.similarity import Point, Similarity
 
 Image = NDArray[np.uint8]
-Point = tuple[float, float]
 
 MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 m, within 5 m
 
@@ -58,17 +58,11 @@ class Face:
         x, y, width, height = self.box
         return x + width / 2, y + height / 2
 
-    def carried(self, matrix: NDArray[np.float64]) -> Face:
-        """The face where a similarity (2x3) takes it; its box grows with it but stays upright."""
-        turn = complex(matrix[0, 0], matrix[1, 0])
-        shift = complex(matrix[0, 2], matrix[1, 2])
-
-        def there(point: Point) -> Point:
-            moved = turn * complex(*point) + shift
-            return moved.real, moved.imag
-
+    def carried(self, motion: Similarity) -> Face:
+        """The face where the motion takes it; its box grows with it but stays upright."""
+        there, growth = motion.carry, abs(motion.turn)
         x, y = there(self.centre)
-        width, height = self.box[2] * abs(turn), self.box[3] * abs(turn)
+        width, height = self.box[2] * growth, self.box[3] * growth
         return Face(
             box=(x - width / 2, y - height / 2, width, height),
             left_eye=there(self.left_eye),

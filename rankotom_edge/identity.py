@@ -78,8 +78,8 @@ def associate(costs: FloatArray, gate: float = GATE) -> tuple[tuple[int, int], .
     import than the camera to open.
     """
     rows, columns = costs.shape
-    if not costs.size:
-        return ()
+    if costs.size <= 1:  # one face, seen again, as in most frames
+        return ((0, 0),) if costs.size and costs[0, 0] <= gate else ()
     alone = np.full((rows, rows), gate)
     table = np.hstack([np.minimum(costs, 2 * gate), alone])
     owner = np.full(columns + rows, -1)

@@ -18,14 +18,14 @@ A photograph or a good drawing of a face passes, as it should. A dark or blurred
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Callable, Sequence
 
 import cv2
 import numpy as np
 
-from rankotom_edge.crop import FloatArray
 from rankotom_edge.faces import Face, Image
+from rankotom_edge.similarity import Similarity
 
 Detect = Callable[[Image], tuple[Face, ...]]
 
@@ -68,22 +68,22 @@ def is_plausible(face: Face) -> bool:
 def look_closer(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
     """The plausible faces in and around the place where one is thought to be."""
     to_close = close_up(face, image.shape)
-    drawn = cv2.warpAffine(image, to_close, (CLOSE_SIZE, CLOSE_SIZE), flags=cv2.INTER_LINEAR)
-    back = np.asarray(cv2.invertAffineTransform(to_close), dtype=np.float64)
+    size = (CLOSE_SIZE, CLOSE_SIZE)
+    drawn = cv2.warpAffine(image, to_close.matrix, size, flags=cv2.INTER_LINEAR)
     found = detect(np.asarray(drawn, dtype=np.uint8))
-    return tuple(seen.carried(back) for seen in found if is_plausible(seen))
+    return tuple(seen.carried(to_close.inverse) for seen in found if is_plausible(seen))
 
 
-def close_up(face: Face, shape: tuple[int, ...]) -> FloatArray:
-    """The way from the picture to a close-up of a face, upright and in the middle, as 2x3.
+def close_up(face: Face, shape: tuple[int, ...]) -> Similarity:
+    """The way from the picture to a close-up of a face, upright and in the middle.
 
     Never smaller than the whole picture would be drawn: a large face needs no distance.
     """
     scale = max(CLOSE_SIZE / (CLOSE_WIDTHS * face.box[2]), CLOSE_SIZE / max(shape[:2]))
-    roll = math.atan2(face.right_eye[1] - face.left_eye[1], face.right_eye[0] - face.left_eye[0])
-    cosine, sine = scale * math.cos(roll), scale * math.sin(roll)
-    linear = np.array([[cosine, sine], [-sine, cosine]])
-    return np.column_stack([linear, CLOSE_SIZE / 2 - linear @ face.centre])
+    roll = cmath.phase(complex(*face.right_eye) - complex(*face.left_eye))
+    turn = cmath.rect(scale, -roll)
+    middle = complex(CLOSE_SIZE, CLOSE_SIZE) / 2
+    return Similarity(turn, middle - turn * complex(*face.centre))
 
 
 def without_doubles(faces: Sequence[Face]) -> tuple[Face, ...]:

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankotom_edge.crop import FloatArray
 from rankotom_edge.faces import Face, Image
+from rankotom_edge.similarity import Similarity
 
 Points = NDArray[np.float32]
 
@@ -42,32 +42,31 @@ def follow(before: Image, after: Image, face: Face) -> Face | None:
     new = np.ascontiguousarray(after[rows, columns, 1])
     if min(old.shape) < 3 * WINDOW:
         return None
-    stride, corner = rows.step, np.array([columns.start, rows.start], dtype=np.float64)
-    start = GRID * np.float32(face.box[2] / stride)
-    start += ((face.centre - corner) / stride).astype(np.float32)
+    stride, corner = rows.step, complex(columns.start, rows.start)
+    unit, middle = face.box[2] / stride, (complex(*face.centre) - corner) / stride
+    start = GRID * np.float32(unit) + np.array((middle.real, middle.imag), dtype=np.float32)
     there, found = _flow(old, new, start)
     back, found_back = _flow_back(new, old, there, start)
-    unit = face.box[2] / stride
-    kept = found & found_back & (np.abs(back - start).max(axis=1) < LARGEST_RETURN * unit)
+    returned = np.abs(back - start).max(axis=1) < LARGEST_RETURN * unit
+    kept = (found & found_back).ravel().astype(bool) & returned
     motion = rigid_motion(start[kept], there[kept], LARGEST_RESIDUAL * unit)
     if motion is None:
         return None
-    motion[:, 2] = motion[:, 2] * stride + corner - motion[:, :2] @ corner
-    moved = face.carried(motion)
+    turn, shift = motion  # of the patch; now of the picture that it was cut from
+    moved = face.carried(Similarity(turn, stride * shift + corner - turn * corner))
     return moved if _in_picture(moved, after) else None
 
 
-def _flow(old: Image, new: Image, start: Points) -> tuple[Points, NDArray[np.bool_]]:
+def _flow(old: Image, new: Image, start: Points) -> tuple[Points, Image]:
+    """Where the points have gone, and for each whether (1 or 0) it was found."""
     flow: Any = cv2.calcOpticalFlowPyrLK  # its stub asks for an array of results, and takes None
     there, found, _ = flow(
         old, new, start, None, winSize=(WINDOW, WINDOW), maxLevel=2, criteria=(3, 10, 0.03)
     )
-    return there, found[:, 0] == 1
+    return there, found
 
 
-def _flow_back(
-    new: Image, old: Image, there: Points, start: Points
-) -> tuple[Points, NDArray[np.bool_]]:
+def _flow_back(new: Image, old: Image, there: Points, start: Points) -> tuple[Points, Image]:
     """Where the points came from, searched around where they should have: a wrong one wanders off.
     Without the pyramid, which is for the long way out, it takes half the time."""
     back, found, _ = cv2.calcOpticalFlowPyrLK(
@@ -80,11 +79,11 @@ def _flow_back(
         criteria=(3, 10, 0.03),
         flags=cv2.OPTFLOW_USE_INITIAL_FLOW,
     )
-    return np.asarray(back, dtype=np.float32), np.asarray(found)[:, 0] == 1
+    return np.asarray(back, dtype=np.float32), np.asarray(found, dtype=np.uint8)
 
 
-def rigid_motion(source: Points, target: Points, tolerance: float) -> FloatArray | None:
-    """The similarity (2x3) that most of the points agree on; None where too few do.
+def rigid_motion(source: Points, target: Points, tolerance: float) -> Similarity | None:
+    """The similarity that most of the points agree on; None where too few do.
 
     A face is not rigid: lips and lids go their own way, and so does a hand before it. RANSAC leaves
     them out.
@@ -92,13 +91,13 @@ def rigid_motion(source: Points, target: Points, tolerance: float) -> FloatArray
     if len(source) < LEAST_POINTS:
         return None
     found, agreed = cv2.estimateAffinePartial2D(
-        source, target, ransacReprojThreshold=tolerance, maxIters=200
+        source, target, ransacReprojThreshold=tolerance, maxIters=200, refineIters=3
     )
-    if found is None or np.count_nonzero(agreed) < LEAST_POINTS:
+    if found is None or cv2.countNonZero(agreed) < LEAST_POINTS:
         return None
-    motion = np.asarray(found, dtype=np.float64)
-    growth = float(np.hypot(motion[0, 0], motion[1, 0]))
-    return motion if 1 / LARGEST_GROWTH < growth < LARGEST_GROWTH else None
+    (cosine, _, x), (sine, _, y) = found.tolist()
+    motion = Similarity(complex(cosine, sine), complex(x, y))
+    return motion if 1 / LARGEST_GROWTH < abs(motion.turn) < LARGEST_GROWTH else None
 
 
 def glance(image: Image) -> Image:

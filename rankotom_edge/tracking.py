@@ -103,19 +103,17 @@ class Tracker:
         self._stills = stills
         self._tracks: tuple[Track, ...] = ()
         self._last: Frame | None = None
-        self._glance: Image = np.zeros((1, 1), dtype=np.uint8)
         self._searched = -math.inf
+        self._glance_searched: Image = np.zeros((1, 1), dtype=np.uint8)
         self._left_over: tuple[Face, ...] = ()  # places that a search found, still to be looked at
-        self._glance_searched = self._glance
         self._given = 0
 
     def update(self, frame: Frame) -> tuple[TrackedFace, ...]:
         """The faces of the frame that have earned their track, by their number."""
         if self._stills:
             return self._each_for_itself(frame)
-        seen_now = glance(frame.image)
-        tracks = self._followed(frame, seen_now)
-        targets = self._left_over or self._searched_for(frame, seen_now, tracks)
+        tracks = self._followed(frame)
+        targets = self._left_over or self._searched_for(frame, tracks)
         due = sorted(
             (track for track in tracks if needs_look(track, frame.time, tracks)),
             key=lambda track: track.looked,
@@ -127,7 +125,7 @@ class Tracker:
         places = [*targets, *(track.face for track in looked_for)]
         sightings = self._looked_at(frame.image, places)
         self._tracks = self._judged(frame, tracks, looked_for, sightings)
-        self._last, self._glance = frame, seen_now
+        self._last = frame
         return tuple(
             TrackedFace(track.number, track.face, detected=track.sighted == frame.time)
             for track in sorted(self._tracks, key=lambda track: track.number or 0)
@@ -143,12 +141,11 @@ class Tracker:
         self._given += 1
         return self._given
 
-    def _followed(self, frame: Frame, seen_now: Image) -> tuple[Track, ...]:
-        """The known faces, where they have moved to since the last frame."""
+    def _followed(self, frame: Frame) -> tuple[Track, ...]:
+        """The known faces, where they have moved to since the last frame; none after a cut."""
         last = self._last
-        if last is None or frame.time < last.time or is_cut(self._glance, seen_now):
-            self._searched, self._left_over = -math.inf, ()
-            return ()
+        if last is None or frame.time < last.time:
+            return self._afresh()
         continuous = (
             frame.time - last.time <= LONGEST_STEP and frame.image.shape == last.image.shape
         )
@@ -163,14 +160,21 @@ class Tracker:
                 # Looked for at once where it was last.
                 looked = -math.inf if track.placed else track.looked
                 tracks.append(replace(track, placed=False, looked=looked))
+        # Where every face could be followed it is the same scene: a cut leaves none its motion.
+        followed = tracks and all(track.placed for track in tracks)
+        if not followed and is_cut(glance(last.image), glance(frame.image)):
+            return self._afresh()
         return tuple(tracks)
 
-    def _searched_for(
-        self, frame: Frame, seen_now: Image, tracks: tuple[Track, ...]
-    ) -> tuple[Face, ...]:
+    def _afresh(self) -> tuple[Track, ...]:
+        self._searched, self._left_over = -math.inf, ()
+        return ()
+
+    def _searched_for(self, frame: Frame, tracks: tuple[Track, ...]) -> tuple[Face, ...]:
         """What the whole picture shows beside the known faces, if it is time to search it."""
         if tracks and frame.time - self._searched < SEARCH_SOON:
             return ()
+        seen_now = glance(frame.image)
         placed = [track.face for track in tracks if track.placed]
         moved = self._glance_searched.shape == seen_now.shape and moved_outside(
             self._glance_searched, seen_now, placed, frame.image.shape

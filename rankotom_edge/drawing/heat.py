@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankotom_edge.crop import similarity
 from rankotom_edge.placing import Rect
+from rankotom_edge.similarity import Similarity, similarity
 
 if TYPE_CHECKING:
     from rankotom_edge.crop import Framing
@@ -28,19 +28,18 @@ def draw_evidence(image: Image, reading: Reading, framing: Framing, sheet: Sheet
         return
     face = reading.face
     points = [sheet.on_sheet(point) for point in (face.left_eye, face.right_eye, face.mouth)]
-    to_map = similarity(np.array(points, dtype=np.float64), framing.points * FINE)
-    to_sheet = np.asarray(cv2.invertAffineTransform(to_map), dtype=np.float64)
-    square = np.array([[0, 0], [FINE, 0], [FINE, FINE], [0, FINE]], dtype=np.float64)
-    corners = square @ to_sheet[:, :2].T + to_sheet[:, 2]
-    (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
+    on_map = (framing.points * FINE).tolist()
+    to_sheet = similarity(points, on_map).inverse
+    square = ((0, 0), (FINE, 0), (FINE, FINE), (0, FINE))
+    across, down = zip(*(to_sheet.carry(corner) for corner in square), strict=True)
+    left, top, right, bottom = min(across), min(down), max(across), max(down)
     area = Rect(left, top, right - left, bottom - top).within(sheet.picture)
     x, y, width, height = area.pixels
     if width < 1 or height < 1:
         return
     strength = _strength(reading.evidence[int(np.argmax(reading.probabilities))])
-    matrix = to_sheet.copy()
-    # warpAffine counts from the first pixel's centre, our points from its corner.
-    matrix[:, 2] += matrix[:, :2] @ [0.5, 0.5] - 0.5 - np.array([x, y])
+    turn, shift = to_sheet.between_pixels
+    matrix = Similarity(turn, shift - complex(x, y)).matrix
     warped = cv2.warpAffine(strength, matrix, (width, height), flags=cv2.INTER_LINEAR)
     heat = cv2.applyColorMap(warped, cv2.COLORMAP_INFERNO)
     cover = (warped[..., np.newaxis] * STRONGEST).astype(np.uint16)

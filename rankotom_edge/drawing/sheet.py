@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankotom_edge.drawing.panels import Measures
-from rankotom_edge.faces import Face, Point
+from rankotom_edge.faces import Face
 from rankotom_edge.placing import Rect
+from rankotom_edge.similarity import Point
 
 COLUMNS, LINES = 640, 480  # of the picture at which a unit is a pixel, and text 12 pixels high
 MOST_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this

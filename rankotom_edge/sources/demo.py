@@ -15,7 +15,8 @@ from itertools import count
 import cv2
 import numpy as np
 
-from rankotom_edge.faces import Image, Point
+from rankotom_edge.faces import Image
+from rankotom_edge.similarity import Point
 from rankotom_edge.sources.reel import Picture
 
 PORTRAIT = "eileen-collins.jpg"

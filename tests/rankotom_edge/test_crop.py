@@ -5,12 +5,13 @@ import subprocess
 import sys
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.crop import FERPLUS_FRAMING, Framing, crop, resized, similarity
+from rankotom_edge.crop import FERPLUS_FRAMING, Framing, crop, resized
 from rankotom_edge.faces import Face
 
 
@@ -25,51 +26,8 @@ def turned(points: NDArray[np.float64], degrees: float) -> NDArray[np.float64]:
     return np.asarray(points @ turn.T, dtype=np.float64)
 
 
-def moved(matrix: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    return points @ matrix[:, :2].T + matrix[:, 2]
-
-
 def columns_with(size: int, brightness: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
     return np.broadcast_to(brightness[:, None], (size, size, 3)).astype(np.uint8)
-
-
-TRIANGLE = np.array([[10.0, 20.0], [50.0, 20.0], [30.0, 60.0]])
-
-
-@pytest.mark.parametrize("degrees", [-170.0, -20.0, 0.0, 35.0, 90.0])
-@pytest.mark.parametrize("scale", [0.1, 1.0, 7.0])
-def test_a_turned_scaled_and_shifted_face_is_brought_back_exactly(
-    degrees: float, scale: float
-) -> None:
-    source = turned(TRIANGLE, degrees) * scale + [100.0, -40.0]
-    np.testing.assert_allclose(moved(similarity(source, TRIANGLE), source), TRIANGLE, atol=1e-9)
-
-
-def test_a_face_of_another_shape_is_met_halfway_and_never_sheared_or_mirrored() -> None:
-    # A mouth 10 lower than the target's: by hand, the least-squares scale is
-    # sum(s.t) / sum(s.s) over centred points.
-    source = TRIANGLE + np.array([[0, 0], [0, 0], [0, 10]])
-    centred_source, centred_target = source - source.mean(0), TRIANGLE - TRIANGLE.mean(0)
-    scale = (centred_source * centred_target).sum() / (centred_source**2).sum()
-    matrix = similarity(source, TRIANGLE)
-    np.testing.assert_allclose(matrix[:, :2], scale * np.eye(2), atol=1e-12)
-    mirrored = similarity(TRIANGLE * [-1, 1], TRIANGLE)
-    assert np.linalg.det(mirrored[:, :2]) > 0
-
-
-def test_no_nearby_similarity_fits_better() -> None:
-    rng = np.random.default_rng(0)
-    source = TRIANGLE + rng.normal(0, 4, (3, 2))
-    best = similarity(source, TRIANGLE)
-    error = ((moved(best, source) - TRIANGLE) ** 2).sum()
-    for real, imaginary, x, y in rng.normal(0, 0.01, (50, 4)):
-        other = best + np.array([[real, -imaginary, x], [imaginary, real, y]])
-        assert ((moved(other, source) - TRIANGLE) ** 2).sum() > error
-
-
-def test_points_that_coincide_are_refused() -> None:
-    with pytest.raises(RankotomError, match="one point"):
-        similarity(np.ones((3, 2)), TRIANGLE)
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0, 2.5, 3.0, 8.0])
@@ -102,10 +60,28 @@ def test_a_tilted_face_comes_out_upright() -> None:
     assert (cut > 100).sum() < 40
 
 
-def test_beyond_the_border_the_picture_is_repeated() -> None:
+@pytest.mark.parametrize("width", [48, 1000])  # large faces are averaged before they are drawn
+@pytest.mark.parametrize("away", [-2.0, -0.6, 0.6, 2.0])
+def test_beyond_the_border_the_picture_is_repeated(width: float, away: float) -> None:
     picture = np.full((40, 40, 3), 77, np.uint8)
-    cut = crop(picture, face_at(FERPLUS_FRAMING.points * 48 - 30), FERPLUS_FRAMING, 48, 1)
-    assert (cut == 77).all()
+    face = face_at((FERPLUS_FRAMING.points + away) * width)
+    assert (crop(picture, face, FERPLUS_FRAMING, 48, 1) == 77).all()
+
+
+@pytest.mark.parametrize("degrees", [0.0, 20.0])
+def test_a_face_of_any_size_looks_the_same(degrees: float) -> None:
+    """A pattern as fine as a sharp face's, drawn larger and larger: averaged back to itself."""
+    noise = np.random.default_rng(0).integers(0, 256, (96, 96), np.uint8)
+    fine = np.asarray(cv2.GaussianBlur(noise, (0, 0), 0.8), np.uint8)
+    cuts = []
+    for times in (2, 4, 7, 13):
+        large = np.repeat(np.repeat(fine, times, axis=0), times, axis=1)
+        points = turned((FERPLUS_FRAMING.points - 0.5) * 48 * times, degrees) + 48 * times
+        picture = np.repeat(large[..., None], 3, axis=2)
+        cuts.append(crop(picture, face_at(points), FERPLUS_FRAMING, 48, 1)[0].astype(int))
+    assert max(np.abs(cut - cuts[1]).mean() for cut in cuts[2:]) < 0.1 * fine.std()
+    if degrees == 0:
+        assert np.abs(cuts[1] - fine[24:72, 24:72]).mean() < 0.1 * fine.std()
 
 
 def test_colour_comes_out_as_red_green_blue_planes() -> None:

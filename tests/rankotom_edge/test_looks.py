@@ -1,5 +1,6 @@
 """A closer look tells a face from what only looks like one, and finds its points exactly."""
 
+import cmath
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from rankotom_edge.looks import (
     overlap,
     without_doubles,
 )
+from rankotom_edge.similarity import Similarity
 
 # Eyes 40 apart, the mouth 42 below them, as in the middle of LFW.
 FACE = Face((52, 40, 96, 96), (80, 70), (120, 70), (100, 93), (100, 112), score=0.9)
@@ -37,8 +39,7 @@ def portrait() -> Image:
 
 
 def turned(face: Face, degrees: float) -> Face:
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    return face.carried(np.array([[cosine, -sine, 0], [sine, cosine, 0]]))
+    return face.carried(Similarity(cmath.rect(1, math.radians(degrees)), 0))
 
 
 @pytest.mark.parametrize("degrees", [0, 45, -90, 180])
@@ -109,15 +110,12 @@ def test_a_closer_look_scatters_less_than_the_look_from_afar(
     (truth,) = look_closer(detector.detect, portrait, detector.detect(portrait)[0])
     afar, near_by = [], []
     for x, y in np.random.default_rng(0).uniform((200, 160), (420, 320), (12, 2)):
-        matrix = np.array(
-            [[0.9, 0, x - 0.9 * truth.centre[0]], [0, 0.9, y - 0.9 * truth.centre[1]]]
-        )
-        frame = np.asarray(
-            cv2.warpAffine(portrait, matrix, (640, 480), borderMode=cv2.BORDER_REFLECT), np.uint8
-        )
+        motion = Similarity(0.9, complex(x, y) - 0.9 * complex(*truth.centre))
+        drawn = cv2.warpAffine(portrait, motion.matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
+        frame = np.asarray(drawn, np.uint8)
         for found in detector.detect(frame)[:1]:
             (close,) = look_closer(detector.detect, frame, found)
-            expected = np.array(truth.carried(matrix).mouth)
+            expected = np.array(truth.carried(motion).mouth)
             afar.append(math.dist(found.mouth, expected) / close.box[2])
             near_by.append(math.dist(close.mouth, expected) / close.box[2])
             assert close.score > 0.85

@@ -1,5 +1,6 @@
 """A face is carried along by its own motion; a newcomer or a cut is noticed without a detector."""
 
+import cmath
 import math
 from importlib import resources
 
@@ -9,6 +10,7 @@ import pytest
 
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.motion import follow, glance, is_cut, moved_outside, rigid_motion
+from rankotom_edge.similarity import Similarity
 
 # The demo portrait's face as the detector sees it, so that these tests need none.
 FACE = Face(
@@ -32,12 +34,10 @@ def placed(
     portrait: Image, x: float, y: float, width: float, degrees: float = 0.0
 ) -> tuple[Image, Face]:
     """The portrait with its face at (x, y), so wide, turned; and the face there."""
-    scale, angle = width / FACE.box[2], math.radians(degrees)
-    cosine, sine = scale * math.cos(angle), scale * math.sin(angle)
-    linear = np.array([[cosine, -sine], [sine, cosine]])
-    matrix = np.column_stack([linear, (x, y) - linear @ FACE.centre])
-    drawn = cv2.warpAffine(portrait, matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
-    return np.asarray(drawn, np.uint8), FACE.carried(matrix)
+    turn = cmath.rect(width / FACE.box[2], math.radians(degrees))
+    motion = Similarity(turn, complex(x, y) - turn * complex(*FACE.centre))
+    drawn = cv2.warpAffine(portrait, motion.matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(drawn, np.uint8), FACE.carried(motion)
 
 
 def error(one: Face, other: Face) -> float:
@@ -95,7 +95,7 @@ def test_most_points_decide_on_the_motion() -> None:
     target[:9] += np.float32([12, 5])
     motion = rigid_motion(source, target, tolerance=1.0)
     assert motion is not None
-    assert motion == pytest.approx(np.array([[1.1, 0, 3], [0, 1.1, -2]]), abs=1e-3)
+    assert motion == pytest.approx(Similarity(1.1, 3 - 2j), abs=1e-3)
     assert rigid_motion(source[:8], target[:8], tolerance=1.0) is None
 
 

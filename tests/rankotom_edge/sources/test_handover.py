@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -34,6 +36,13 @@ def test_a_frame_taken_in_time_is_not_dropped() -> None:
     assert handover.dropped == 0
 
 
+def waited_for(happens: Callable[[], bool], seconds: float = 10.0) -> bool:
+    until = time.monotonic() + seconds
+    while not happens() and time.monotonic() < until:
+        time.sleep(0.001)
+    return happens()
+
+
 def test_each_in_its_turn_waits_for_room_and_drops_nothing() -> None:
     handover = Handover(2, newest=False)
     giver = threading.Thread(target=lambda: [handover.give(frame(index)) for index in range(50)])
@@ -42,6 +51,29 @@ def test_each_in_its_turn_waits_for_room_and_drops_nothing() -> None:
     giver.join()
     assert [got and got.index for got in taken] == list(range(50))
     assert handover.dropped == 0
+
+
+def test_a_giver_who_filled_the_room_comes_again_when_it_is_almost_empty() -> None:
+    handover = Handover(4, newest=False)
+    given: list[int] = []
+
+    def give() -> None:
+        for index in range(100):
+            if not handover.give(frame(index)):
+                return
+            given.append(index)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    assert waited_for(lambda: len(given) == 4)
+    for _ in range(2):
+        handover.take(timeout=10)
+    assert not waited_for(lambda: len(given) > 4, seconds=0.1)
+    handover.take(timeout=10)
+    assert waited_for(lambda: len(given) == 4 + 3)
+    handover.close()
+    giver.join(timeout=10)
+    assert not giver.is_alive()
 
 
 def test_a_giver_who_waits_for_room_is_sent_home_by_the_close() -> None:

@@ -1,0 +1,61 @@
+"""Rotation, scale and shift in the plane, with points as complex numbers: z -> turn z + shift.
+
+In plain numbers, for numpy takes ten times as long over three points, at every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.errors import RankotomError
+
+Point = tuple[float, float]
+PIXEL_CENTRE = 0.5 + 0.5j
+
+
+class Similarity(NamedTuple):
+    turn: complex  # rotates and scales
+    shift: complex
+
+    def carry(self, point: Point) -> Point:
+        moved = self.turn * complex(*point) + self.shift
+        return moved.real, moved.imag
+
+    @property
+    def inverse(self) -> Similarity:
+        return Similarity(1 / self.turn, -self.shift / self.turn)
+
+    @property
+    def between_pixels(self) -> Similarity:
+        """For warpAffine, which counts from the first pixel's centre, our points from its
+        corner."""
+        return Similarity(self.turn, self.shift + self.turn * PIXEL_CENTRE - PIXEL_CENTRE)
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """As OpenCV takes it, 2x3."""
+        turn, shift = self
+        return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
+
+
+def similarity(source: Sequence[Point], target: Sequence[Point]) -> Similarity:
+    """The one that best carries ``source`` to ``target``.
+
+    Least squares over the points (Umeyama 1991, without reflection). In the plane it has a closed
+    form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2).
+    """
+    s, t = [complex(*point) for point in source], [complex(*point) for point in target]
+    s_centre, t_centre = sum(s) / len(s), sum(t) / len(t)
+    spread = sum(abs(point - s_centre) ** 2 for point in s)
+    if spread == 0:
+        raise RankotomError(
+            "This face cannot be aligned: its eyes and mouth are one point. "
+            "The detector was wrong here; skip the face."
+        )
+    pairs = zip(s, t, strict=True)
+    turn = sum((a - s_centre).conjugate() * (b - t_centre) for a, b in pairs) / spread
+    return Similarity(turn, t_centre - turn * s_centre)
