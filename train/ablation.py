@@ -32,6 +32,7 @@ from train.networks import build_network
 from train.prepare import training_faces
 from train.ranks import Ranks, joined_ranks
 from train.recipe import Recipe
+from train.script import run as run_script
 
 # The paper's losses and labels on the smallest network, so that fifteen runs take an evening.
 BASE = Recipe(
@@ -217,4 +218,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -63,8 +63,18 @@ def save_checkpoint(
     tensors |= {f"averaged.{key}": value for key, value in averaged.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+    write_checkpoint(path, json.loads(recipe.as_json()), epoch, tensors)
+
+
+def write_checkpoint(
+    path: Path, recipe: dict[str, Any], epoch: int, tensors: dict[str, Tensor]
+) -> None:
     tensors = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
-    metadata = {"format": FORMAT, "recipe": recipe.as_json(), "epoch": str(epoch)}
+    metadata = {
+        "format": FORMAT,
+        "recipe": json.dumps(recipe, sort_keys=True),
+        "epoch": str(epoch),
+    }
     partial = path.with_name(f".{path.name}.partial")
     try:
         save_file(tensors, partial, metadata)

@@ -24,6 +24,7 @@ from rankotom_edge.crop import FERPLUS_FRAMING
 from train.align import framed
 from train.blend import blend_faces
 from train.datasets import data_folder, half, load_dataset
+from train.script import run as run_script
 
 # (FER, FR): two rows of emotions at odds, two of emotions alike, as the paper's figure has them.
 ROWS = (
@@ -122,4 +123,4 @@ def draw_face(panel: Any, face: Shown) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -1,21 +1,35 @@
 """From a recipe and a folder of data sets to the pixels and targets that the loop takes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
+from rankotom_edge.artifact import Artifact
 from rankotom_edge.crop import FERPLUS_FRAMING, Framing
 from train.align import framed, measure_framing
 from train.batches import TrainingFaces
 from train.datasets import FaceSet, half, load_dataset
 from train.recipe import Recipe
+from train.teachers import opinion
 
 
 def training_faces(
-    recipe: Recipe, folder: Path, cache: Path, check_count: bool = True
+    recipe: Recipe,
+    folder: Path,
+    cache: Path,
+    check_count: bool = True,
+    teachers: Sequence[Artifact] = (),
 ) -> TrainingFaces:
+    if bool(teachers) != (recipe.teacher_share > 0):
+        raise RankotomError(
+            f"{recipe.name} learns from finished models; name them with --teacher."
+            if recipe.teacher_share > 0
+            else f"{recipe.name} learns from no finished model; leave --teacher out."
+        )
     fer = load_dataset(recipe.dataset, folder, "train", check_count)
     choose = half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
     assert fer.labels is not None
@@ -24,15 +38,18 @@ def training_faces(
     def pixels(faces: FaceSet, framing: Framing | None = None) -> NDArray[np.uint8]:
         return framed(faces, recipe.size, recipe.channels, framing, cache)
 
-    fr = None
+    faces, targets, fr = pixels(fer), targets_of(recipe, fer), None
+    if teachers:
+        said = opinion(teachers, faces, fer.classes, torch.get_num_threads())
+        targets += recipe.teacher_share * (said - targets)
     if recipe.face_recognition:
         lfw = load_dataset("lfw", folder, "train", check_count)
-        fr = pixels(lfw, framing_of(recipe, pixels(fer)))
+        fr = pixels(lfw, framing_of(recipe, faces))
     return TrainingFaces(
         classes=fer.classes,
-        fer=pixels(fer),
+        fer=faces,
         labels=fer.labels,
-        targets=targets_of(recipe, fer),
+        targets=targets,
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,

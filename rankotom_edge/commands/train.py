@@ -66,6 +66,16 @@ def train(
             help="Start from these: a checkpoint, or torchvision's, as .pth or .safetensors.",
         ),
     ] = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help=(
+                "A finished model whose opinion is a part of what is learned, where the recipe "
+                "says so: an embedded name or an .onnx file; again for several."
+            ),
+        ),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="CPU threads; torch chooses otherwise.")
     ] = None,
@@ -81,6 +91,7 @@ def train(
     with extra("train"):
         import torch
 
+        from rankotom_edge.artifact import load_artifact
         from train.datasets import data_folder
         from train.loop import train as train_recipe
         from train.networks import find_network
@@ -100,6 +111,7 @@ def train(
         seed=seed,
         network=None if network is None else find_network(network),
     )
+    teachers = [load_artifact(name) for name in teacher or ()]
     folder = run or Path("runs") / f"{chosen.name}-seed{chosen.seed}"
     faces_folder = data_folder(data)
     if threads is not None:
@@ -107,7 +119,9 @@ def train(
     try:
         with joined_ranks() as ranks:
             with ranks.leading_first():
-                faces = training_faces(chosen, faces_folder, faces_folder / "framed", check_count)
+                faces = training_faces(
+                    chosen, faces_folder, faces_folder / "framed", check_count, teachers
+                )
             checkpoint = train_recipe(chosen, faces, folder, ranks, weights)
     except KeyboardInterrupt:
         print(f"\ninterrupted: {what_is_left(folder)}", file=sys.stderr)
