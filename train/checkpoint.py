@@ -114,7 +114,9 @@ def resume(
     optimizer: Optimizer,
 ) -> None:
     """The run's state as it was; a checkpoint of another recipe is refused, not mixed in."""
-    ours, theirs = json.loads(recipe.as_json()), checkpoint.recipe
+    ours = json.loads(recipe.as_json())
+    # A knob that came after the checkpoint stood at its default then.
+    theirs = json.loads(Recipe(name=recipe.name).as_json()) | checkpoint.recipe
     differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
     if differing:
         found = ", ".join(f"{key} {theirs.get(key)} (not {ours.get(key)})" for key in differing)

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,12 @@ from torch import Tensor, nn
 
 from calib.errors import RankotomError
 from train.batches import TrainingFaces
-from train.checkpoint import load_checkpoint, load_weights, save_checkpoint
+from train.checkpoint import (
+    load_checkpoint,
+    load_weights,
+    save_checkpoint,
+    write_checkpoint,
+)
 from train.loop import build_optimizer, train
 from train.networks import NetworkName, build_network
 from train.ranks import Ranks
@@ -149,6 +155,18 @@ def test_a_checkpoint_of_another_recipe_is_refused_with_what_differs(
     assert "--run" in str(refused.value)
     assert (finished / "checkpoint.safetensors").read_bytes() == before
     assert json.loads((finished / "recipe.json").read_text())["loss"] == "focal"
+
+
+def test_a_checkpoint_from_before_a_knob_goes_on_with_its_default(
+    finished: Path, recipe: Recipe, faces: TrainingFaces, alone: Ranks, tmp_path: Path
+) -> None:
+    known = load_checkpoint(finished / "checkpoint.safetensors")
+    older = {key: value for key, value in known.recipe.items() if key != "teacher_share"}
+    write_checkpoint(tmp_path / "checkpoint.safetensors", older, known.epoch, known.tensors)
+    shutil.copy(finished / "metrics.csv", tmp_path)
+    train(replace(recipe, epochs=3), faces, tmp_path, alone)
+    with pytest.raises(RankotomError, match=r"teacher_share 0.0 \(not 0.5\)"):
+        train(replace(recipe, epochs=3, teacher_share=0.5), faces, tmp_path, alone)
 
 
 def test_a_checkpoint_with_other_tensors_is_a_clear_error(
