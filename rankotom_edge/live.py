@@ -193,6 +193,8 @@ def watch(
             if monitor is not None:
                 monitor.write(moment)
             tally.add(moment.latency.total, time.monotonic())
+        elif desk.controls.paused and source.live:
+            source.read(PATIENCE)  # nobody sees it, but it was not too late for anybody
         elif desk.controls.paused:
             time.sleep(PATIENCE)
         elif source.state.kind == "ended":

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 BEFORE_THE_FIRST = (640, 480)
 LOOK_ROUND = 16  # frames between two looks for larger panels or better places
+COLUMN_LINGERS = 5.0  # seconds
 STALE = 0.45  # the light that is left to a picture that is no longer live
 
 
@@ -83,7 +84,7 @@ def draw(
     draw_message(image, sheet, moment, status)
     if controls.help:
         draw_help(image, sheet.picture, sheet.measures)
-    return image, layout
+    return image, layout if moment is None else column_in_time(layout, moment.frame.time)
 
 
 def _readings(moment: Moment | None, status: Status, controls: Controls) -> tuple[Reading, ...]:
@@ -125,6 +126,15 @@ def _arranged(
         if layout is not None:
             return sheet, layout
     return opened, arrange_most(in_opened, previous)
+
+
+def column_in_time(layout: Layout, now: float) -> Layout:
+    """The column closes when it has been empty for a while; at once, the picture would jump to and
+    fro with a crowd."""
+    if layout.in_column:
+        return replace(layout, column_used=now)
+    empty = not 0 <= now - layout.column_used <= COLUMN_LINGERS
+    return replace(layout, column=layout.column and not empty)
 
 
 def natural_sheet(moment: Moment | None, status: Status) -> Sheet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
@@ -83,6 +84,11 @@ class Layout:
     level: int = 0  # which of the scene's panel sizes: 0 is the fullest
     column: bool = False  # whether the column beside the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
+    column_used: float = -math.inf  # time of the last frame that had a panel in the column
+
+    @property
+    def in_column(self) -> bool:
+        return any(place.side == "column" for place in self.places.values())
 
 
 @dataclass(frozen=True)
@@ -135,8 +141,8 @@ def arrange_most(scene: Scene, previous: Layout) -> Layout:
 
 
 def _layout(level: int, previous: Layout, places: Mapping[int, Place]) -> Layout:
-    in_column = any(place.side == "column" for place in places.values())
-    return Layout(level, previous.column or in_column, places)
+    layout = replace(previous, level=level, places=places)
+    return replace(layout, column=layout.column or layout.in_column)
 
 
 def _placed(

@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Iterator
 from importlib import resources
+from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rankotom_edge.artifact import load_artifact
@@ -15,10 +17,12 @@ from rankotom_edge.classifier import Classifier
 from rankotom_edge.controls import Controls
 from rankotom_edge.desk import Desk
 from rankotom_edge.faces import FaceDetector
+from rankotom_edge.frame import Frame
 from rankotom_edge.live import Reader, Stop, watch
 from rankotom_edge.moment import Moment, Status
 from rankotom_edge.monitor import Monitor
-from rankotom_edge.sources import open_source
+from rankotom_edge.sources import Source, State, open_source
+from rankotom_edge.sources.handover import Handover
 from rankotom_edge.tally import Tally
 
 
@@ -117,6 +121,46 @@ def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> N
     assert [controls.paused for _, _, controls in person.shown] == [False] * 4 + [True] * 4 + [
         False
     ] * 4
+
+
+class Camera(Source):
+    """A hundred pictures a second, the newest of which is to be had."""
+
+    name, live, still, photographs, fps = "camera", True, False, False, 100.0
+    state = State("playing", "")
+
+    def __init__(self) -> None:
+        self._handover = Handover(1, newest=True)
+        self._thread = threading.Thread(target=self._film)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        return self._handover.dropped
+
+    def read(self, timeout: float) -> Frame | None:
+        return self._handover.take(timeout)
+
+    def close(self) -> None:
+        self._handover.close()
+        self._thread.join()
+
+    def _film(self) -> None:
+        dark, began = np.zeros((48, 64, 3), np.uint8), time.monotonic()
+        for index in count():
+            now = time.monotonic()
+            if not self._handover.give(Frame(dark, index, now - began, now)):
+                return
+            time.sleep(0.01)
+
+
+def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: Reader) -> None:
+    person = Person({4: "space", 40: "q"})
+    with Camera() as camera:
+        watch(camera, reader, person, Desk(), Tally(time.monotonic()), Stop())
+    paused = [status.dropped for _, status, controls in person.shown if controls.paused]
+    assert len(paused) == 36
+    assert paused[-1] - paused[0] < 10
 
 
 def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:

@@ -295,6 +295,27 @@ def test_the_crops_of_a_crowd_stay_in_their_column() -> None:
     assert white[480:].sum() == 0
 
 
+def test_the_column_of_a_crowd_closes_some_seconds_after_it_has_gone() -> None:
+    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    crowd = [
+        reading(shares(anger=0.9), face_in(20 + 105 * (n % 6), 20 + 150 * (n // 6), 95), n)
+        for n in range(18)
+    ]
+
+    def width_at(time: float, *people: Reading) -> int:
+        image = overlay.draw(moment(*people, index=round(30 * time)), PLAYING, Controls())
+        return int(image.shape[1])
+
+    assert width_at(0.0, HAPPY) == 640
+    wide = width_at(1.0, *crowd)
+    assert wide > 640
+    assert width_at(2.0, HAPPY) == wide  # not at once: they may come back
+    assert width_at(5.0, HAPPY) == wide
+    width_at(6.5, HAPPY)
+    assert width_at(7.0, HAPPY) == 640
+    assert width_at(8.0, *crowd) == wide
+
+
 def test_the_evidence_lies_on_the_part_of_the_face_that_it_is_of() -> None:
     """One cell of the map's nine speaks; the crop contract says where on the face that is."""
     evidence = np.zeros((len(EMOTIONS), 3, 3), np.float32)
