@@ -7,6 +7,7 @@
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make load       what twenty readers of the web view cost the loop
 #   make pictures   draw the README's pictures again, and write the documents' tables
+#   make weights    train the embedded model from scratch and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, past the gate; needs FERPlus valid
 #   make examples   ask the embedded models about FERPlus again, for demo, pictures and tables
 #   make ablation   what each part of the paper buys; needs the data sets, and hours
@@ -21,7 +22,7 @@ DEV    := $(VENV)/.installed-dev
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
 MODELS    := rankotom_edge/models
-RUN       := runs/edge-ferplus-seed0
+RUN       := runs/edge-ferplus-soup
 REPORT    := --dataset ferplus --split valid --half report
 
 # Keys and screenshots of a real window want the machine to themselves.
@@ -29,7 +30,7 @@ WINDOW    := tests/rankotom_edge/views/test_window.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak load models examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak load weights models examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -64,6 +65,23 @@ soak: $(CORE)
 
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
+
+# Three cycles, each from where the ones before ended, and the mean of their weights. What is done
+# is not done again.
+FIRST  := runs/edge-ferplus-seed0
+SECOND := runs/edge-ferplus-2-seed1
+THIRD  := runs/edge-ferplus-3-seed2
+weights: $(DEV)
+	$(BIN)/rankotom-edge train edge-ferplus --threads 2
+	$(BIN)/rankotom-edge export $(FIRST) --output $(FIRST)/model.onnx
+	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 --weights $(FIRST)/checkpoint.safetensors
+	$(BIN)/rankotom-edge export $(SECOND) --output $(SECOND)/model.onnx
+	$(BIN)/python -m train.soup $(FIRST) $(SECOND) --run runs/edge-soup-12
+	$(BIN)/rankotom-edge train edge-ferplus-3 --threads 2 \
+	  --weights runs/edge-soup-12/checkpoint.safetensors \
+	  --teacher $(FIRST)/model.onnx --teacher $(SECOND)/model.onnx
+	$(BIN)/python -m train.soup $(FIRST) $(SECOND) $(THIRD) --run $(RUN)
+	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 
 models: $(CORE)
 	$(BIN)/rankotom-edge export --int8 --target x86 -o $(MODELS)/ferplus-int8.onnx

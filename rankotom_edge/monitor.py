@@ -27,11 +27,11 @@ may be told of a drift that is partly their own; but the light is low.
 Where the pictures are as clear as FERPlus's there is none.
 
 **What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones. 300
-faces of FERPlus valid, damaged from the first on, by the embedded INT8 model of the day (right for
-84 %, 83 % sure): in a quarter of the light right for 75 % and as sure as ever, so nothing shows;
-under a Gaussian of 1.5 pixels right for 64 % and 79 % sure, which shows after 135 faces; under one
-of 2 pixels, in an eighth of the light, or 14 pixels wide, right for half and noticed after 60.
-Each reading's own "unsure: too dark" does not wait for that.
+faces of FERPlus valid, damaged from the first on, by the embedded INT8 model (right for 82 %, 81 %
+sure): under a Gaussian of 1.5 pixels it is right for 61 % and as sure as ever, which shows after
+205 faces; in a fourteenth of the light right for 70 %, 77 % sure, after 185; in a twentieth, under
+2 pixels, or 14 pixels wide, after 60 to 65. In an eighth of the light it is right for 77 % and 80 %
+sure: there is little to see. Each reading's own "unsure: blurred" does not wait for that.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Counts: TypeAlias = NDArray[np.int64]
 
 SPACING = 10.0  # seconds between two readings of a track; twenty times what its noise lasts
 WINDOW = 300  # faces: confidences that moved by 0.14 of them are beyond chance
-NEEDED = 60  # faces: beyond chance is 0.30, what an eighth of the light does to FERPlus's
+NEEDED = 60  # faces: beyond chance is 0.30, what a blur of 2 pixels does to FERPlus's
 LOOK = 5  # readings between two tests
 LEVEL = 5e-5  # of one test; with LOOK, one false alarm in 100,000 readings
 # The usual reading of the index: below 0.1 nothing of note, above 0.25 another population.

@@ -1,9 +1,9 @@
 """How much of a face there is to read: size, sharpness, light, head turn, and what hides it.
 
 A model's confidence is calibrated for faces like those it was measured on. A part is poor, below
-one half, where it no longer is: FERPlus valid's faces made small, blurred, dark, flat or burnt out
-show by how much more confident than right a model then is (600 faces of the half to choose by, and
-the embedded model before this one, of 81.2 %; 0.2 points too little as they are).
+one half, where it no longer is: FERPlus valid's faces made small, blurred, dark, flat or bright
+show by how much surer than right the embedded model then is (``python -m train.damage``). The
+limits are where that comes to about five points, unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from rankotom_edge.faces import Face, Image
 
 POOR = 0.5
 
-# Between the eyes, in pixels of the picture. A face of 9 has half the pixels of FERPlus's on a
-# side: 4.9 points too confident; of 7, 9.3 points.
+# Between the eyes, in pixels of the picture: a face of half of FERPlus's pixels on a side.
 POOR_EYES = 9.0
-# Root mean square of the crop's Laplacian over its contrast. 98 % of FERPlus's faces have 0.48 or
-# more. A Gaussian of 1 pixel leaves 0.26 (6.0 points too confident), of 1.5 pixels 0.15 (12.0).
-POOR_SHARPNESS = 0.22
-# The crop's mean. 98 % of FERPlus's have 65 or more. A quarter of the light leaves 32 in the middle
-# (14.7 points too confident), an eighth 15 (47 points).
-POOR_LIGHT = 40.0
-# The crop's standard deviation. 98 % of FERPlus's have 29 or more. Three tenths of the contrast
-# leave 16 (10.4 points too confident), half of that 8 (18.4 points).
-POOR_CONTRAST = 16.0
-# The share of the crop that is burnt out. 98 % of FERPlus's have 0.18 or less. With 0.38 in the
-# middle the model is 3.1 points too confident, with 0.70 13.4.
+# Root mean square of the crop's Laplacian over its standard deviation: what a Gaussian of 1 pixel
+# leaves in the middle.
+POOR_SHARPNESS = 0.26
+# The crop's mean: what an eighth of the light leaves in the middle. The model is too sure by five
+# points only in a fourteenth, but a camera's pictures are noisier there than FERPlus's made dark.
+POOR_LIGHT = 16.0
+# The crop's standard deviation over its mean, which less light alone does not change: a quarter of
+# the contrast.
+POOR_CONTRAST = 0.11
+# The share of the crop that is burnt out.
 POOR_GLARE = 0.55
 BURNT_OUT = 247
 # How far the nose is from between the eyes, in eye distances. It stands out by about half an eye
@@ -92,7 +90,7 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
         size=_part(_eyes(face), POOR_EYES),
         sharpness=_part(edges / max(deviation, 1.0), POOR_SHARPNESS),
         light=_part(mean, POOR_LIGHT),
-        contrast=_part(deviation, POOR_CONTRAST),
+        contrast=_part(deviation / max(mean, 1.0), POOR_CONTRAST),
         glare=_part(1 - burnt_out, 1 - POOR_GLARE),
         pose=max(0.0, 1 - POOR * turn(face) / POOR_TURN),
         whole=_part(face.score, POOR_SCORE),
