@@ -55,7 +55,7 @@ def burnt(times: float) -> Damage:
 # By the part of the quality that should notice.
 DAMAGES: dict[str, dict[str, Damage]] = {
     "size": {f"{width} pixels wide": shrunk(width) for width in (32, 24, 20, 16, 13)},
-    "sharpness": {f"blur of {pixels:g} pixels": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)},
+    "sharpness": {f"blur of {pixels:g} px": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)},
     "light": {f"1/{times:g} of the light": darkened(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
         f"{100 * share:g} % of the contrast": flattened(share) for share in (0.5, 0.3, 0.2, 0.1)

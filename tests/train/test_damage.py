@@ -66,7 +66,7 @@ def test_a_happy_portrait_is_read_in_the_dark_and_not_as_a_blur(tmp_path: Path) 
     assert (dark.accuracy, dark.poor) == (1, 0)
     assert found["light", "1/28 of the light"].poor == 1
     assert found["size", "13 pixels wide"].poor == 1
-    assert found["sharpness", "blur of 2 pixels"].noticed < 0.5
+    assert found["sharpness", "blur of 2 px"].noticed < 0.5
 
 
 def test_too_sure_is_confidence_beyond_accuracy() -> None:
