@@ -66,20 +66,20 @@ soak: $(CORE)
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
 
-# Three cycles, each from where the ones before ended, and the mean of their weights. What is done
-# is not done again.
+# Three cycles, each from where the ones before ended, and the mean of their weights. A training that
+# is done is not done again. Afterwards: make models examples pictures
 FIRST  := runs/edge-ferplus-seed0
 SECOND := runs/edge-ferplus-2-seed1
 THIRD  := runs/edge-ferplus-3-seed2
 weights: $(DEV)
 	$(BIN)/rankotom-edge train edge-ferplus --threads 2
-	$(BIN)/rankotom-edge export $(FIRST) --output $(FIRST)/model.onnx
+	$(BIN)/rankotom-edge export $(FIRST) --output $(FIRST)/first.onnx
 	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 --weights $(FIRST)/checkpoint.safetensors
-	$(BIN)/rankotom-edge export $(SECOND) --output $(SECOND)/model.onnx
+	$(BIN)/rankotom-edge export $(SECOND) --output $(SECOND)/second.onnx
 	$(BIN)/python -m train.soup $(FIRST) $(SECOND) --run runs/edge-soup-12
 	$(BIN)/rankotom-edge train edge-ferplus-3 --threads 2 \
 	  --weights runs/edge-soup-12/checkpoint.safetensors \
-	  --teacher $(FIRST)/model.onnx --teacher $(SECOND)/model.onnx
+	  --teacher $(FIRST)/first.onnx --teacher $(SECOND)/second.onnx
 	$(BIN)/python -m train.soup $(FIRST) $(SECOND) $(THIRD) --run $(RUN)
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 

@@ -69,7 +69,8 @@ def look_closer(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
     """The plausible faces in and around the place where one is thought to be."""
     to_close = close_up(face, image.shape)
     size = (CLOSE_SIZE, CLOSE_SIZE)
-    drawn = cv2.warpAffine(image, to_close.matrix, size, flags=cv2.INTER_LINEAR)
+    matrix = to_close.between_pixels.matrix
+    drawn = cv2.warpAffine(image, matrix, size, flags=cv2.INTER_LINEAR)
     found = detect(np.asarray(drawn, dtype=np.uint8))
     return tuple(seen.carried(to_close.inverse) for seen in found if is_plausible(seen))
 

@@ -29,12 +29,13 @@ POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.
 POOR_CONTRAST = 0.11
-# The share of the crop that is burnt out.
+# The share of the crop that is burnt out: with 1.9 times the light in the middle.
 POOR_GLARE = 0.55
 BURNT_OUT = 247
 # How far the nose is from between the eyes, in eye distances. It stands out by about half an eye
-# distance, so that this is half the tangent of the turn: 50 degrees. FERPlus's faces that turn by
-# up to 0.65 are as right as the model is confident, within 4.4 points; 14 beyond are not by 12.
+# distance, so that this is half the tangent of the turn: 50 degrees. By an embedded model before
+# this one: FERPlus's faces that turn by up to 0.65 are as right as the model is confident, within
+# 4.4 points; 14 beyond are not by 12.
 POOR_TURN = 0.6
 # The detector's score. Faces in plain sight have 0.82 to 0.97, dark or blurred ones 0.70 to 0.75; a
 # face that is followed but was not found again has 0.

@@ -59,7 +59,7 @@ def _key(faces: FaceSet, size: int, channels: int, framing: Framing | None) -> s
 
 
 def _resized_pictures(faces: FaceSet, size: int, channels: Channels) -> Iterator[Image]:
-    return (resized(_picture(file), size, channels) for file in faces.files)
+    return (resized(read_picture(file), size, channels) for file in faces.files)
 
 
 def _aligned_pictures(
@@ -67,7 +67,7 @@ def _aligned_pictures(
 ) -> Iterator[Image]:
     with FaceDetector() as detector:
         for file in faces.files:
-            picture = _picture(file)
+            picture = read_picture(file)
             height, width = picture.shape[:2]
             face = nearest(detector.detect(picture), (width / 2, height / 2))
             if face is None:
@@ -75,7 +75,7 @@ def _aligned_pictures(
             yield crop(picture, face, framing, size, channels)
 
 
-def _picture(file: Path) -> Image:
+def read_picture(file: Path) -> Image:
     # Read as colour even for grey crops, so that training and the camera share one conversion.
     picture = cv2.imread(str(file), cv2.IMREAD_COLOR)
     if picture is None:

@@ -116,7 +116,9 @@ def resume(
     """The run's state as it was; a checkpoint of another recipe is refused, not mixed in."""
     ours = json.loads(recipe.as_json())
     # A knob that came after the checkpoint stood at its default then.
-    theirs = json.loads(Recipe(name=recipe.name).as_json()) | checkpoint.recipe
+    defaults, theirs = json.loads(Recipe(name=recipe.name).as_json()), checkpoint.recipe
+    strength = defaults["strength"] | theirs.get("strength", {})
+    theirs = defaults | theirs | {"strength": strength}
     differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
     if differing:
         found = ", ".join(f"{key} {theirs.get(key)} (not {ours.get(key)})" for key in differing)

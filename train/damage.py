@@ -24,6 +24,7 @@ from rankotom_edge.classifier import Classifier
 from rankotom_edge.crop import crop
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.quality import POOR, measure_quality
+from train.align import read_picture
 from train.datasets import FaceSet, data_folder, half, load_dataset
 from train.script import run as run_script
 
@@ -58,7 +59,7 @@ DAMAGES: dict[str, dict[str, Damage]] = {
     "sharpness": {f"blur of {pixels:g} px": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)},
     "light": {f"1/{times:g} of the light": darkened(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
-        f"{100 * share:g} % of the contrast": flattened(share) for share in (0.5, 0.3, 0.2, 0.1)
+        f"{percent} % of the contrast": flattened(percent / 100) for percent in (50, 30, 25, 20, 10)
     },
     "glare": {f"{times:g} times the light": burnt(times) for times in (1.5, 2, 2.5, 3, 4)},
 }
@@ -106,7 +107,7 @@ def framed_face(framing: NDArray[np.float64], side: int) -> Face:
 def fares(artifact: Artifact, faces: FaceSet, threads: int) -> dict[tuple[str, str], Fared]:
     """By the part of the quality and the damage; ("", "as they are") is without any."""
     assert faces.labels is not None
-    pictures = [np.asarray(cv2.imread(str(file)), np.uint8) for file in faces.files]
+    pictures = [read_picture(file) for file in faces.files]
     found: dict[tuple[str, str], Fared] = {}
     with Classifier(artifact, threads) as classifier:
         found["", "as they are"] = fare(classifier, pictures, faces.labels, "score")

@@ -1,8 +1,8 @@
 """Recipes: every knob of a training run, with the paper's value and why ours differs.
 
 rankotom-edge train paper-ferplus     the paper, on a workstation GPU
-rankotom-edge train edge-ferplus      the embedded model, on two CPU cores
-rankotom-edge train edge-ferplus-2    its second cycle, from the first one's weights
+rankotom-edge train edge-ferplus      the embedded model's first cycle, on two CPU cores
+rankotom-edge train edge-ferplus-2    its second, from the first one's weights
 rankotom-edge train edge-ferplus-3    its third, taught by the first two (docs/results.md)
 """
 
@@ -30,6 +30,7 @@ class Recipe:
     # What is learned from
     targets: Literal["majority", "votes"] = "majority"  # the label, or the annotators' shares
     teacher_share: float = 0.0  # of the targets, that finished models have a say in (--teacher)
+    teachers: tuple[str, ...] = ()  # the SHA-256 of their files, so that a run keeps to them
     loss: Literal["focal", "cross-entropy"] = "focal"
     focal_gamma: float = 2.0
     focal_alpha: float = 0.25
@@ -151,8 +152,8 @@ PURPOSES = {
     "paper-ferplus": "the paper's FERPlus row: ResNet-18 at 224 pixels, for a GPU",
     "paper-rafdb": "the paper's RAF-DB row: ResNet-18 at 224 pixels, for a GPU",
     "paper-affectnet": "the paper's AffectNet row: ResNet-50 at 224 pixels, for a GPU",
-    "edge-ferplus": "the embedded model: grey 48 x 48 pixels, on two CPU cores",
-    "edge-ferplus-2": "its second cycle, darker faces too; --weights: the first's checkpoint",
+    "edge-ferplus": "the embedded model's first cycle: grey 48 x 48 pixels, on two CPU cores",
+    "edge-ferplus-2": "its second, darker faces too; --weights: the first's checkpoint",
     "edge-ferplus-3": "its third, with a --teacher; --weights: the mean of the first two",
 }
 

@@ -13,5 +13,11 @@ def run(main: Callable[..., None]) -> None:
     try:
         typer.run(main)
     except RankotomError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(_told(str(error)))
+    except OSError as error:
+        sys.exit(_told(f"{error.filename or 'a file'}: {error.strerror or error}"))
+
+
+def _told(words: str) -> int:
+    print(f"error: {words}", file=sys.stderr)
+    return 2

@@ -32,6 +32,7 @@ AT_ONCE = 256
 def soup(runs: Sequence[Path], output: Path, faces: NDArray[np.uint8], classes: int) -> None:
     """Written to ``output`` as a checkpoint that can be exported, or gone on from (--weights)."""
     checkpoints = [load_checkpoint(run / "checkpoint.safetensors") for run in runs]
+    check_free(output)
     first = checkpoints[0].recipe
     for run, checkpoint in zip(runs, checkpoints, strict=True):
         check_same_network(run, checkpoint.recipe, first)
@@ -47,6 +48,13 @@ def soup(runs: Sequence[Path], output: Path, faces: NDArray[np.uint8], classes: 
         sum(checkpoint.epoch for checkpoint in checkpoints),
         {f"averaged.{key}": value for key, value in network.state_dict().items()},
     )
+
+
+def check_free(output: Path) -> None:
+    """A soup may be made anew; a training run is hours of work."""
+    path = output / "checkpoint.safetensors"
+    if path.exists() and "runs" not in load_checkpoint(path).recipe:
+        raise RankotomError(f"{output} holds a training run. Choose another folder with --run.")
 
 
 def check_same_network(run: Path, recipe: dict[str, Any], first: dict[str, Any]) -> None:

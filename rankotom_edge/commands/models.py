@@ -1,6 +1,7 @@
 """``rankotom-edge models``: the model files at hand and what they say of themselves."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -102,6 +103,12 @@ def card_report(artifact: "Artifact") -> "RenderableType":
     )
 
 
+def recipe_words(recipe: Mapping[str, Any]) -> str:
+    """Its name, and those of the runs whose mean it is."""
+    name, runs = str(recipe.get("name", "unnamed")), recipe.get("runs", ())
+    return f"{name}, the mean of {', '.join(str(run['name']) for run in runs)}" if runs else name
+
+
 def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
     from calib.temperature import at_bound
 
@@ -118,7 +125,7 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
         ("sha256", artifact.sha256),
         ("made from", card.parent),
         ("made by", card.created_by),
-        ("recipe", str(card.recipe.get("name", "unnamed"))),
+        ("recipe", recipe_words(card.recipe)),
         ("faces", f"{colour}, {crop.size} x {crop.size} pixels{twice}"),
         ("framing", framing),
         ("labels", ", ".join(card.labels)),

@@ -1,6 +1,7 @@
 """``rankotom-edge train``: a recipe on data sets, to its end or on from where it was."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,7 @@ def train(
         int | None, typer.Option(min=1, metavar="N", help="Other than the recipe's.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Other than the recipe's, which is 0.")
+        int | None, typer.Option(min=0, metavar="N", help="Other than the recipe's.")
     ] = None,
     network: Annotated[
         str | None,
@@ -112,6 +113,7 @@ def train(
         network=None if network is None else find_network(network),
     )
     teachers = [load_artifact(name) for name in teacher or ()]
+    chosen = replace(chosen, teachers=tuple(each.sha256 for each in teachers))
     folder = run or Path("runs") / f"{chosen.name}-seed{chosen.seed}"
     faces_folder = data_folder(data)
     if threads is not None:

@@ -104,18 +104,20 @@ def model(named: str) -> Finding:
 
 
 def tensorrt(_: str) -> Finding:
-    """The module, the GPU and the engine that ``export --tensorrt`` builds: with all three, an
-    inference."""
+    """The module, the GPU and an engine of an embedded model: with all three, an inference."""
     try:
         engine.load_tensorrt()
     except RankotomError as error:
         return Finding(False, str(error).removesuffix(engine.INSTALL).strip(), engine.INSTALL)
     device = engine.this_device()
-    artifact = load_artifact(models.INT8_S8S8)
     folder = engine.engines_folder()
-    if not engine.engines_of(artifact, folder):
-        build = "rankotom-edge export --tensorrt"
-        return Finding(False, f"{device}; no engine of {artifact.card.name} in {folder}", build)
+    # What ``camera`` uses of itself comes first; of the x86 model no engine can be built.
+    known = [load_artifact(name) for name in (models.FP32, models.INT8_S8S8)]
+    built = [artifact for artifact in known if engine.engines_of(artifact, folder)]
+    if not built:
+        build = f"rankotom-edge export --tensorrt {models.FP32}"
+        return Finding(False, f"{device}; no engine of an embedded model in {folder}", build)
+    artifact = built[0]
     with Classifier(artifact, engine=engine.open_engine(artifact, folder)) as classifier:
         problem = _not_probabilities(_scores(classifier))
     ran = f"the engine of {artifact.card.name} runs"

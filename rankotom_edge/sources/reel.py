@@ -19,9 +19,10 @@ from rankotom_edge.sources.source import Source, State
 
 Clock = Callable[[], float]
 
-# Pictures decoded before they are asked for: the loop never waits for a decoder that is quicker
+# Pictures decoded before they are asked for: the loop seldom waits for a decoder that is quicker
 # than it on average, and is seldom disturbed by one (see Handover).
 AHEAD = 6
+PHOTOGRAPHS_AHEAD = 2  # which may have 24 megapixels
 LATE = 0.25  # seconds; less is caught up with, more was a pause and is not
 
 
@@ -77,7 +78,8 @@ class ReelSource(Source):
         self._pace = Pace() if paced else None
         self._next: Frame | None = None
         self._closing = threading.Event()
-        self._handover = Handover(AHEAD, newest=False)
+        room = PHOTOGRAPHS_AHEAD if reel.photographs else AHEAD
+        self._handover = Handover(room, newest=False)
         self._thread = threading.Thread(target=self._decode, name=f"decoding {self.name}")
         self._thread.start()
         try:

@@ -63,9 +63,14 @@ def test_a_tilted_face_comes_out_upright() -> None:
 @pytest.mark.parametrize("width", [48, 1000])  # large faces are averaged before they are drawn
 @pytest.mark.parametrize("away", [-2.0, -0.6, 0.6, 2.0])
 def test_beyond_the_border_the_picture_is_repeated(width: float, away: float) -> None:
-    picture = np.full((40, 40, 3), 77, np.uint8)
-    face = face_at((FERPLUS_FRAMING.points + away) * width)
-    assert (crop(picture, face, FERPLUS_FRAMING, 48, 1) == 77).all()
+    """To the left and right of a ramp from 10 to 49: its first column, and its last."""
+    ramp = columns_with(40, np.arange(10, 50))
+    face = face_at((FERPLUS_FRAMING.points + np.array([away, 0])) * width)
+    cut = crop(ramp, face, FERPLUS_FRAMING, 48, 1)[0]
+    outside = cut[:, -1] if away > 0 else cut[:, 0]
+    nearest = 49 if away > 0 else 10
+    # A large face is drawn from blocks, of which the last may end before the border.
+    assert np.abs(outside.astype(int) - nearest).max() <= (0 if width == 48 else 7)
 
 
 @pytest.mark.parametrize("degrees", [0.0, 20.0])
@@ -74,14 +79,14 @@ def test_a_face_of_any_size_looks_the_same(degrees: float) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (96, 96), np.uint8)
     fine = np.asarray(cv2.GaussianBlur(noise, (0, 0), 0.8), np.uint8)
     cuts = []
-    for times in (2, 4, 7, 13):
+    for times in (4, 7, 13):
         large = np.repeat(np.repeat(fine, times, axis=0), times, axis=1)
         points = turned((FERPLUS_FRAMING.points - 0.5) * 48 * times, degrees) + 48 * times
         picture = np.repeat(large[..., None], 3, axis=2)
         cuts.append(crop(picture, face_at(points), FERPLUS_FRAMING, 48, 1)[0].astype(int))
-    assert max(np.abs(cut - cuts[1]).mean() for cut in cuts[2:]) < 0.1 * fine.std()
+    assert max(np.abs(cut - cuts[0]).mean() for cut in cuts[1:]) < 0.1 * fine.std()
     if degrees == 0:
-        assert np.abs(cuts[1] - fine[24:72, 24:72]).mean() < 0.1 * fine.std()
+        assert np.abs(cuts[0] - fine[24:72, 24:72]).mean() < 0.1 * fine.std()
 
 
 def test_colour_comes_out_as_red_green_blue_planes() -> None:

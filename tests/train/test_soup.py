@@ -99,6 +99,17 @@ def test_runs_of_two_networks_are_not_averaged(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_training_run_is_not_written_over_and_a_soup_may_be(
+    finished: Path, second: Path, faces: TrainingFaces, tmp_path: Path
+) -> None:
+    before = (second / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(RankotomError, match="holds a training run"):
+        soup([finished, second], second, faces.fer, len(faces.classes))
+    assert (second / "checkpoint.safetensors").read_bytes() == before
+    for _ in range(2):
+        soup([finished, second], tmp_path / "mixed", faces.fer, len(faces.classes))
+
+
 def test_as_a_command_bad_input_is_told_in_a_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "train.soup", str(tmp_path), "--run", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
