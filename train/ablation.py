@@ -2,6 +2,10 @@
 
     make ablation        python -m train.ablation --data DIR --run runs/ablation
 
+And what each departure from it buys that our own recipes make (train/recipe.py), one at a time:
+
+    python -m train.ablation --departures
+
 Each run is measured on the reporting half of FERPlus valid as it comes out of training, without a
 temperature: what the losses do to confidence is the question here.
 """
@@ -31,7 +35,7 @@ from train.loop import predict, train
 from train.networks import build_network
 from train.prepare import training_faces
 from train.ranks import Ranks, joined_ranks
-from train.recipe import Recipe
+from train.recipe import EDGE_FERPLUS, Recipe
 from train.script import run as run_script
 
 # The paper's losses and labels on the smallest network, so that fifteen runs take an evening.
@@ -58,6 +62,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "focal + blends + ranking": LATER,
     "Rank-O-ToM": {},
 }
+PLAIN = VARIANTS["cross-entropy"]
+DEPARTURES: dict[str, dict[str, Any]] = {
+    "cross-entropy": PLAIN,
+    "votes for labels": PLAIN | {"targets": "votes"},
+    "AdamW, decay 0.05": PLAIN | {"optimizer": "adamw", "weight_decay": 0.05},
+    "averaged weights, 0.999": PLAIN | {"ema": 0.999},
+    "stronger augmentation": PLAIN | {"strength": EDGE_FERPLUS.strength},
+    "dropout 0.3": PLAIN | {"dropout": 0.3},
+    "constant rate of 5e-4": PLAIN | {"schedule": "constant", "learning_rate": 5e-4},  # the paper's
+}
 
 
 @dataclass(frozen=True)
@@ -75,17 +89,25 @@ class Measured:
     rank_order: float
 
 
-def ablate(folder: Path, run: Path, ranks: Ranks, *, seeds: int, epochs: int) -> Iterator[Measured]:
+def ablate(
+    variants: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    run: Path,
+    ranks: Ranks,
+    *,
+    seeds: int,
+    epochs: int,
+) -> Iterator[Measured]:
     """Every variant with every seed, seed by seed; runs that are done are not done again."""
     base = replace(BASE, epochs=epochs)
-    faces = training_faces(base, folder, folder / "framed")
     report = half(load_dataset("ferplus", folder, "valid"), "report")
     pixels = framed(report, base.size, base.channels, None, folder / "framed")
     for seed in range(seeds):
-        for variant, parts in VARIANTS.items():
+        for variant, parts in variants.items():
             recipe = replace(base, seed=seed, **parts)
             place = run / f"{variant.replace(' ', '')}-seed{seed}"
             place.mkdir(parents=True, exist_ok=True)
+            faces = training_faces(recipe, folder, folder / "framed")
             checkpoint = train(recipe, faces, place, ranks)
             yield measure(variant, recipe, checkpoint, report, pixels)
 
@@ -139,19 +161,22 @@ def rank_order(
 def table_of(measured: Sequence[Measured]) -> list[list[str]]:
     """A row a variant: the mean over seeds, and the spread (lowest to highest) behind it."""
     rows = []
-    for variant in VARIANTS:
+    for variant in names_of(measured):
         runs = [run for run in measured if run.variant == variant]
-        if runs:
-            rows.append(
-                [variant, *(cell([getattr(run, key) for run in runs], key) for key in SHOWN)]
-            )
+        rows.append([variant, *(cell([getattr(run, key) for run in runs], key) for key in SHOWN)])
     return rows
+
+
+def names_of(measured: Sequence[Measured]) -> list[str]:
+    """In the order in which they were measured."""
+    return list(dict.fromkeys(run.variant for run in measured))
 
 
 def cell(values: Sequence[float], key: str) -> str:
     scale, digits = (1.0, 3) if key == "nll" else (100.0, 1)
     low, high = (f"{scale * value:.{digits}f}" for value in (min(values), max(values)))
-    return f"{scale * float(np.mean(values)):.{digits}f} ({low} to {high})"
+    mean = f"{scale * float(np.mean(values)):.{digits}f}"
+    return f"{mean} ({low} to {high})" if len(values) > 1 else mean
 
 
 SHOWN: Mapping[str, str] = {
@@ -179,7 +204,7 @@ def draw_plot(measured: Sequence[Measured], path: Path) -> None:
 
     shown = ("accuracy", "ece", "nll", "rank_order")
     figure, panels = pyplot.subplots(1, len(shown), figsize=(13, 3.2), sharey=True)
-    names = [name for name in VARIANTS if any(run.variant == name for run in measured)]
+    names = names_of(measured)
     for panel, key in zip(panels, shown, strict=True):
         scale = 1 if key == "nll" else 100
         for row, name in enumerate(names):
@@ -203,14 +228,21 @@ def main(
     seeds: int = 3,
     epochs: int = BASE.epochs,
     plot: Path | None = None,
+    departures: Annotated[
+        bool, typer.Option("--departures", help="From the paper, instead of its parts.")
+    ] = False,
 ) -> None:
     """Train and measure the five variants, and print the table for docs/results.md."""
+    variants, results = (
+        (DEPARTURES, "departures.json") if departures else (VARIANTS, "results.json")
+    )
     run.mkdir(parents=True, exist_ok=True)
     measured: list[Measured] = []
     with joined_ranks() as ranks:
-        for result in ablate(data_folder(data), run, ranks, seeds=seeds, epochs=epochs):
+        folder = data_folder(data)
+        for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs):
             measured.append(result)
-            with replacing(run / "results.json") as file:
+            with replacing(run / results) as file:
                 file.write_text(json.dumps([asdict(each) for each in measured], indent=1))
             if plot is not None:
                 draw_plot(measured, plot)

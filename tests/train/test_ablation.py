@@ -1,6 +1,6 @@
 """The five variants differ by what they say, and the table says what was measured."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 from calib.emotions import EMOTIONS
 from train.ablation import (
     BASE,
+    DEPARTURES,
     VARIANTS,
     Measured,
     as_markdown,
@@ -42,6 +43,19 @@ def test_each_variant_adds_one_part_of_the_paper() -> None:
         ("focal", True, True, True),
     ]
     assert len({(recipe.epochs, recipe.batch, recipe.network) for recipe in recipes}) == 1
+
+
+def test_each_departure_leaves_the_plain_recipe_at_one_knob() -> None:
+    plain, *others = (asdict(replace(BASE, **parts)) for parts in DEPARTURES.values())
+    changed = [{key for key in plain if plain[key] != other[key]} for other in others]
+    assert changed == [
+        {"targets"},
+        {"optimizer", "weight_decay"},
+        {"ema"},
+        {"strength"},
+        {"dropout"},
+        {"schedule", "learning_rate"},
+    ]
 
 
 def test_rank_order_is_the_share_of_originals_above_their_blend() -> None:
