@@ -29,7 +29,7 @@ POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.
 POOR_CONTRAST = 0.11
-# The share of the crop that is burnt out: with 1.9 times the light in the middle.
+# The share of the crop that is burnt out: between 1.5 and 2 times the light in the middle.
 POOR_GLARE = 0.55
 BURNT_OUT = 247
 # How far the nose is from between the eyes, in eye distances. It stands out by about half an eye
