@@ -26,7 +26,7 @@ RUN       := runs/edge-ferplus-soup
 REPORT    := --dataset ferplus --split valid --half report
 
 # Keys and screenshots of a real window want the machine to themselves.
-WINDOW    := tests/rankotom_edge/views/test_window.py
+WINDOW    := $(addprefix tests/rankotom_edge/views/,test_window.py test_camera_window.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -42,7 +42,7 @@ demo: $(CORE)
 
 test: lint programs
 	$(BIN)/python -m pytest $(WINDOW)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore $(WINDOW)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore ,$(WINDOW))
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -64,9 +64,8 @@ class Desk(Closing):
                 self.quit = True
             elif key == "r" and self._record is not None:
                 self._notify(self.toggle_recording(), now)
-            elif key == "s" and self._snapshot is not None and moment is not None:
-                path = self._snapshot(moment, replace(status, notice=None), self.controls)
-                self._notify(f"saved {path}", now)
+            elif key == "s" and self._snapshot is not None:
+                self._notify(self.save(moment, status), now)
         except RankotomError as error:
             self._notify(str(error), now)
 
@@ -78,6 +77,12 @@ class Desk(Closing):
         folder = self._recording.folder
         self.close()
         return f"recorded {folder}"
+
+    def save(self, moment: Moment | None, status: Status) -> str:
+        if moment is None:
+            return "nothing to save yet"
+        assert self._snapshot is not None
+        return f"saved {self._snapshot(moment, replace(status, notice=None), self.controls)}"
 
     def _notify(self, words: str, now: float) -> None:
         self._notice, self._noticed = words, now

@@ -63,6 +63,7 @@ def test_a_recording_is_closed_with_the_desk(desk: Desk) -> None:
 
 def test_s_saves_the_picture_for_its_owner_alone(desk: Desk, tmp_path: Path) -> None:
     desk.press("s", None, STATUS, 0.0)
+    assert desk.notice(0.0) == "nothing to save yet"
     assert list(tmp_path.iterdir()) == []
     desk.press("s", MOMENT, STATUS, 0.0)
     (path,) = tmp_path.iterdir()

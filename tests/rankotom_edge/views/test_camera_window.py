@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 
 PATIENCE = 60.0
+# A key can be lost while a window is being shown, as for a person, who presses it again.
+AGAIN = 10.0
+SEARCH = ("search", "--onlyvisible", "--name", "rankotom-edge")
 
 
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if condition():
-            return
+def within(seconds: float, condition: Callable[[], object]) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.2)
-    pytest.fail(f"not within {PATIENCE:.0f} s")
+    return True
 
 
 def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_path: Path) -> None:
@@ -40,26 +43,26 @@ def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_
         text=True,
     )
     try:
-        until(lambda: xdotool("search", "--name", "rankotom-edge"))
-        window = xdotool("search", "--name", "rankotom-edge").splitlines()[-1]
+        assert within(
+            PATIENCE, lambda: xdotool("search", "--onlyvisible", "--name", "rankotom-edge")
+        )
+        window = xdotool("search", "--onlyvisible", "--name", "rankotom-edge").splitlines()[-1]
 
-        def press(key: str) -> None:
-            xdotool("windowfocus", "--sync", window, "key", key)
+        def press(key: str, done: Callable[[], object]) -> None:
+            for _ in range(int(PATIENCE / AGAIN)):
+                xdotool("windowfocus", "--sync", window, "key", key)
+                if within(AGAIN, done):
+                    return
+            pytest.fail(f"{key} does nothing; the program's status is {process.poll()}")
 
         time.sleep(2)
         assert list(tmp_path.iterdir()) == []
-        press("s")
-        until(lambda: list(tmp_path.glob("snapshot-*.png")))
-        press("r")
-        until(lambda: list(tmp_path.glob("sessions/session-*/readings.jsonl")))
-        press("r")
-        until(
-            lambda: (
-                '"complete": true' in next(tmp_path.glob("sessions/*/metadata.json")).read_text()
-            )
-        )
-        press("q")
-        assert process.wait(PATIENCE) == 0
+        press("s", lambda: list(tmp_path.glob("snapshot-*.png")))
+        press("r", lambda: list(tmp_path.glob("sessions/session-*/readings.jsonl")))
+        metadata = next(tmp_path.glob("sessions/*/metadata.json"))
+        press("r", lambda: '"complete": true' in metadata.read_text())
+        press("q", lambda: process.poll() is not None)
+        assert process.returncode == 0
         assert process.stderr is not None
         said = process.stderr.read()
     finally:
