@@ -17,7 +17,7 @@ from rankotom_edge.similarity import Point, Similarity, similarity
 
 FloatArray = NDArray[np.float64]
 Channels = Literal[1, 3]
-MOST_BLOCKS = 3  # drawn pixels that one of the crop is averaged from, each way
+MOST_BLOCKS = 2  # drawn pixels that one of the crop is averaged from, each way
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ FERPLUS_FRAMING = Framing(left_eye=(0.316, 0.405), right_eye=(0.685, 0.399), mou
 
 
 def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channels) -> Image:
-    """The face as the network sees it: (channels, size, size), grey or RGB.
+    """The face as the network sees it: (channels, size, size), grey or RGB; of a BGR picture, or
+    of a grey one where the network sees no colours.
 
     A face is first drawn at about its own resolution and then averaged down in whole blocks, so
     that shrinking does not alias; a large one is averaged to less than twice the blocks before it
@@ -83,7 +84,7 @@ def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channe
     side = size * blocks
     drawing = Similarity(turn * blocks, shift * blocks)
     part, corner = _part_drawn(image, drawing.inverse, side, thinned)
-    if channels == 1:
+    if channels == 1 and part.ndim == 3:
         part = np.asarray(cv2.cvtColor(part, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
     if thinned > 1:
         few = (part.shape[1] // thinned, part.shape[0] // thinned)

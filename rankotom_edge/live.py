@@ -106,9 +106,10 @@ class Reader:
         contract = card.crop
         crops = np.zeros((len(faces), contract.channels, contract.size, contract.size), np.uint8)
         qualities = []
+        picture = frame.grey if contract.channels == 1 else frame.image
         for place, tracked in enumerate(faces):
             crops[place] = crop(
-                frame.image, tracked.face, contract.framing, contract.size, contract.channels
+                picture, tracked.face, contract.framing, contract.size, contract.channels
             )
             qualities.append(self._quality(frame, tracked, crops[place]))
         started = time.perf_counter()

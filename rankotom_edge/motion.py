@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankotom_edge.faces import Face, Image
-from rankotom_edge.similarity import Similarity
+from rankotom_edge.similarity import Similarity, fitted
 
-Points = NDArray[np.float32]
+Points = NDArray[np.float32]  # (n, 2)
+Places = NDArray[np.complex64]  # (n,): the same numbers, seen as places in the plane
 
 # Every face is followed in a patch of its own, thinned out so that it is 20 to 45 pixels wide: a
 # face costs the same at any size, in a picture of any size, and nothing is resized.
 FACE_WIDTH = 30
 PATCH_WIDTHS = 2.2  # the patch, in widths of the face: room for a step of half a face
 SPREAD = np.linspace(-0.36, 0.36, 5, dtype=np.float32)
-GRID = np.stack(np.meshgrid(SPREAD, SPREAD), axis=-1).reshape(-1, 2)
+GRID: Places = np.add.outer(1j * SPREAD, SPREAD).astype(np.complex64).ravel()
 WINDOW = 9
 
 # In shares of the face's width.
@@ -36,19 +37,19 @@ CUT_CHANGE = 15.0  # levels on average; below it two blank walls would be called
 
 
 def follow(before: Image, after: Image, face: Face) -> Face | None:
-    """The face of ``before`` where it is in ``after``; None where its motion can't be told."""
+    """The face of ``before`` where it is in ``after``, both grey; None where its motion can't be
+    told."""
     rows, columns = _surroundings(face, after.shape)
-    old = np.ascontiguousarray(before[rows, columns, 1])
-    new = np.ascontiguousarray(after[rows, columns, 1])
+    old = np.ascontiguousarray(before[rows, columns])
+    new = np.ascontiguousarray(after[rows, columns])
     if min(old.shape) < 3 * WINDOW:
         return None
     stride, corner = rows.step, complex(columns.start, rows.start)
     unit, middle = face.box[2] / stride, (complex(*face.centre) - corner) / stride
-    start = GRID * np.float32(unit) + np.array((middle.real, middle.imag), dtype=np.float32)
+    start = GRID * np.complex64(unit) + np.complex64(middle)
     there, found = _flow(old, new, start)
     back, found_back = _flow_back(new, old, there, start)
-    returned = np.abs(back - start).max(axis=1) < LARGEST_RETURN * unit
-    kept = (found & found_back).ravel().astype(bool) & returned
+    kept = (found & found_back).astype(bool) & (np.abs(back - start) < LARGEST_RETURN * unit)
     motion = rigid_motion(start[kept], there[kept], LARGEST_RESIDUAL * unit)
     if motion is None:
         return None
@@ -57,54 +58,66 @@ def follow(before: Image, after: Image, face: Face) -> Face | None:
     return moved if _in_picture(moved, after) else None
 
 
-def _flow(old: Image, new: Image, start: Points) -> tuple[Points, Image]:
+def _flow(old: Image, new: Image, start: Places) -> tuple[Places, Image]:
     """Where the points have gone, and for each whether (1 or 0) it was found."""
     flow: Any = cv2.calcOpticalFlowPyrLK  # its stub asks for an array of results, and takes None
     there, found, _ = flow(
-        old, new, start, None, winSize=(WINDOW, WINDOW), maxLevel=2, criteria=(3, 10, 0.03)
+        old, new, _points(start), None, winSize=(WINDOW, WINDOW), maxLevel=2, criteria=(3, 10, 0.03)
     )
-    return there, found
+    return _places(there), found.ravel()
 
 
-def _flow_back(new: Image, old: Image, there: Points, start: Points) -> tuple[Points, Image]:
+def _flow_back(new: Image, old: Image, there: Places, start: Places) -> tuple[Places, Image]:
     """Where the points came from, searched around where they should have: a wrong one wanders off.
     Without the pyramid, which is for the long way out, it takes half the time."""
     back, found, _ = cv2.calcOpticalFlowPyrLK(
         new,
         old,
-        there,
-        start.copy(),
+        _points(there),
+        _points(start).copy(),
         winSize=(WINDOW, WINDOW),
         maxLevel=0,
         criteria=(3, 10, 0.03),
         flags=cv2.OPTFLOW_USE_INITIAL_FLOW,
     )
-    return np.asarray(back, dtype=np.float32), np.asarray(found, dtype=np.uint8)
+    return _places(back), np.asarray(found, dtype=np.uint8).ravel()
 
 
-def rigid_motion(source: Points, target: Points, tolerance: float) -> Similarity | None:
+def _points(places: Places) -> Points:
+    return places.view(np.float32).reshape(-1, 2)
+
+
+def _places(points: Any) -> Places:
+    return np.asarray(points, dtype=np.float32).reshape(-1).view(np.complex64)
+
+
+def rigid_motion(source: Places, target: Places, tolerance: float) -> Similarity | None:
     """The similarity that most of the points agree on; None where too few do.
 
     A face is not rigid: lips and lids go their own way, and so does a hand before it. RANSAC leaves
-    them out.
+    them out, and least squares takes the rest.
     """
     if len(source) < LEAST_POINTS:
         return None
-    found, agreed = cv2.estimateAffinePartial2D(
-        source, target, ransacReprojThreshold=tolerance, maxIters=200, refineIters=3
+    _, agreed = cv2.estimateAffinePartial2D(
+        _points(source),
+        _points(target),
+        ransacReprojThreshold=tolerance,
+        maxIters=200,
+        refineIters=0,
     )
-    if found is None or cv2.countNonZero(agreed) < LEAST_POINTS:
+    rigid = agreed.ravel().astype(bool)
+    if np.count_nonzero(rigid) < LEAST_POINTS:
         return None
-    (cosine, _, x), (sine, _, y) = found.tolist()
-    motion = Similarity(complex(cosine, sine), complex(x, y))
+    motion = fitted(source[rigid].tolist(), target[rigid].tolist())
     return motion if 1 / LARGEST_GROWTH < abs(motion.turn) < LARGEST_GROWTH else None
 
 
 def glance(image: Image) -> Image:
-    """The whole picture at its smallest: grey, 32x24."""
+    """The whole picture at its smallest, 32x24; of a grey one."""
     stride = max(1, min(image.shape[0] // 48, image.shape[1] // 64))
-    green = np.ascontiguousarray(image[::stride, ::stride, 1])
-    return np.asarray(cv2.resize(green, GLANCE, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    thinned = np.ascontiguousarray(image[::stride, ::stride])
+    return np.asarray(cv2.resize(thinned, GLANCE, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
 def moved_outside(before: Image, now: Image, faces: Sequence[Face], shape: tuple[int, ...]) -> bool:

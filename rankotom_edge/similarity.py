@@ -43,19 +43,20 @@ class Similarity(NamedTuple):
 
 
 def similarity(source: Sequence[Point], target: Sequence[Point]) -> Similarity:
-    """The one that best carries ``source`` to ``target``.
+    """The one that best carries ``source`` to ``target``."""
+    return fitted([complex(*point) for point in source], [complex(*point) for point in target])
 
-    Least squares over the points (Umeyama 1991, without reflection). In the plane it has a closed
-    form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2).
-    """
-    s, t = [complex(*point) for point in source], [complex(*point) for point in target]
-    s_centre, t_centre = sum(s) / len(s), sum(t) / len(t)
-    spread = sum(abs(point - s_centre) ** 2 for point in s)
+
+def fitted(source: Sequence[complex], target: Sequence[complex]) -> Similarity:
+    """Least squares over the points (Umeyama 1991, without reflection). In the plane it has a
+    closed form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2)."""
+    s_centre, t_centre = sum(source) / len(source), sum(target) / len(target)
+    spread = sum(abs(point - s_centre) ** 2 for point in source)
     if spread == 0:
         raise RankotomError(
             "This face cannot be aligned: its eyes and mouth are one point. "
             "The detector was wrong here; skip the face."
         )
-    pairs = zip(s, t, strict=True)
+    pairs = zip(source, target, strict=True)
     turn = sum((a - s_centre).conjugate() * (b - t_centre) for a, b in pairs) / spread
     return Similarity(turn, t_centre - turn * s_centre)

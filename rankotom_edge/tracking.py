@@ -153,7 +153,7 @@ class Tracker:
         for track in self._tracks:
             unseen_for = frame.time - track.sighted
             follows = continuous and track.placed and unseen_for <= LINGER
-            face = follow(last.image, frame.image, track.face) if follows else None
+            face = follow(last.grey, frame.grey, track.face) if follows else None
             if face is not None:
                 tracks.append(replace(track, face=face))
             elif unseen_for <= REMEMBER:
@@ -162,7 +162,7 @@ class Tracker:
                 tracks.append(replace(track, placed=False, looked=looked))
         # Where every face could be followed it is the same scene: a cut leaves none its motion.
         followed = tracks and all(track.placed for track in tracks)
-        if not followed and is_cut(glance(last.image), glance(frame.image)):
+        if not followed and is_cut(glance(last.grey), glance(frame.grey)):
             return self._afresh()
         return tuple(tracks)
 
@@ -174,7 +174,7 @@ class Tracker:
         """What the whole picture shows beside the known faces, if it is time to search it."""
         if tracks and frame.time - self._searched < SEARCH_SOON:
             return ()
-        seen_now = glance(frame.image)
+        seen_now = glance(frame.grey)
         placed = [track.face for track in tracks if track.placed]
         moved = self._glance_searched.shape == seen_now.shape and moved_outside(
             self._glance_searched, seen_now, placed, frame.image.shape

@@ -25,7 +25,7 @@ from rankotom_edge.crop import Channels, FloatArray, Framing, crop, resized
 from rankotom_edge.faces import FaceDetector, Image, nearest
 from train.datasets import FaceSet, data_folder, load_dataset
 
-VERSION = 2  # raise it when the same pictures would give other pixels
+VERSION = 3  # raise it when the same pictures would give other pixels
 
 
 def framed(

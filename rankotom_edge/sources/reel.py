@@ -109,7 +109,8 @@ class ReelSource(Source):
                 return None
         frame, self._next = self._next, None
         # It leaves the file now, not when it was decoded ahead: that wait is not our latency.
-        return Frame(frame.image, frame.index, frame.time, captured=self._clock())
+        frame.captured = self._clock()
+        return frame
 
     def close(self) -> None:
         self._closing.set()

@@ -86,7 +86,7 @@ def test_a_face_of_any_size_looks_the_same(degrees: float) -> None:
         cuts.append(crop(picture, face_at(points), FERPLUS_FRAMING, 48, 1)[0].astype(int))
     assert max(np.abs(cut - cuts[0]).mean() for cut in cuts[1:]) < 0.1 * fine.std()
     if degrees == 0:
-        assert np.abs(cuts[0] - fine[24:72, 24:72]).mean() < 0.1 * fine.std()
+        assert np.abs(cuts[0] - fine[24:72, 24:72]).mean() < 0.12 * fine.std()
 
 
 def test_colour_comes_out_as_red_green_blue_planes() -> None:

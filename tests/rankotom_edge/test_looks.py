@@ -13,6 +13,7 @@ import pytest
 from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.looks import (
     CLOSE_SIZE,
+    UPRIGHT,
     close_up,
     is_plausible,
     look_closer,
@@ -78,17 +79,44 @@ def test_points_that_no_face_has_are_not_plausible(
     assert not is_plausible(replace(FACE, **change))
 
 
-def test_the_close_up_shows_the_face_upright_and_in_the_middle() -> None:
-    tilted = turned(FACE, 30)
-    seen = tilted.carried(close_up(tilted, (4000, 4000, 3)))
-    assert seen.centre == pytest.approx((CLOSE_SIZE / 2, CLOSE_SIZE / 2))
-    assert seen.left_eye[1] == pytest.approx(seen.right_eye[1])
+@pytest.mark.parametrize("degrees", [0, 4, 30])
+def test_the_close_up_shows_the_face_in_the_middle_and_upright_if_it_leans(degrees: float) -> None:
+    tilted = turned(FACE, degrees)
+    _, way_back = close_up(np.zeros((4000, 4000, 3), np.uint8), tilted)
+    seen = tilted.carried(way_back.inverse)
+    assert seen.centre == pytest.approx((CLOSE_SIZE / 2, CLOSE_SIZE / 2), abs=1)
     assert seen.box[2] == pytest.approx(CLOSE_SIZE / 4)
+    leans = math.dist(seen.left_eye, seen.right_eye) * math.sin(math.radians(min(degrees, UPRIGHT)))
+    assert abs(seen.left_eye[1] - seen.right_eye[1]) <= leans + 1e-6
+
+
+@pytest.mark.parametrize("degrees", [0, 20])
+@pytest.mark.parametrize("width", [12, 40, 150])
+@pytest.mark.parametrize("centre", [(120, 100), (3, 190), (240, -20)])
+def test_the_way_back_leads_to_the_pixels_that_were_drawn(
+    centre: tuple[float, float], width: float, degrees: float
+) -> None:
+    across, down = np.meshgrid(np.arange(250, dtype=np.uint8), np.arange(200, dtype=np.uint8))
+    ramp = np.dstack([across, down, np.full_like(across, 255)])
+    turn = cmath.rect(width / FACE.box[2], math.radians(degrees))
+    face = FACE.carried(Similarity(turn, complex(*centre) - turn * complex(*FACE.centre)))
+    drawn, way_back = close_up(ramp, face)
+    assert drawn.shape == (CLOSE_SIZE, CLOSE_SIZE, 3)
+    checked = 0
+    for row, column in np.ndindex(CLOSE_SIZE, CLOSE_SIZE):
+        x, y = way_back.carry((column + 0.5, row + 0.5))
+        if 2 < x < 248 and 2 < y < 198 and min(row, column) > 0 and max(row, column) < 191:
+            blue, green, red = drawn[row, column].tolist()
+            assert red == 255, "nothing is drawn there"
+            assert (blue + 0.5, green + 0.5) == pytest.approx((x, y), abs=1.1)
+            checked += 1
+    if centre != (240, -20):
+        assert checked > 1000
 
 
 def test_a_large_face_is_not_seen_from_further_away_than_the_whole_picture() -> None:
-    seen = FACE.carried(close_up(FACE, (160, 200, 3)))
-    assert seen.box[2] == pytest.approx(96 * CLOSE_SIZE / 200)
+    _, way_back = close_up(np.zeros((160, 200, 3), np.uint8), FACE)
+    assert FACE.carried(way_back.inverse).box[2] == pytest.approx(96 * CLOSE_SIZE / 200)
 
 
 def test_boxes_overlap_by_intersection_over_union() -> None:
