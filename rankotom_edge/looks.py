@@ -35,7 +35,7 @@ CLOSE_SIZE = 192  # pixels, as the full-range network takes them; the short-rang
 # skull are furthest apart.
 CLOSE_WIDTHS = 4.0
 # Degrees that a head may lean and still be drawn as it is, which takes a third of turning it
-# upright: up to here its points move by 0.2 % of its width for that, at 10 degrees by 0.6 %.
+# upright. The points of one that leans further are found less exactly so.
 UPRIGHT = 5.0
 SAME = 0.4  # boxes that share this much (intersection over union) are of one face
 

@@ -2,6 +2,9 @@
 
     make ablation        python -m train.ablation --data DIR --run runs/ablation
 
+The paper's networks start from trained weights. So may these: with ``--start EPOCHS`` all variants
+of a seed go on from one network that learned by cross-entropy alone for so many epochs.
+
 And what each departure from it buys that our own recipes make (train/recipe.py), one at a time:
 
     python -m train.ablation --departures
@@ -51,6 +54,8 @@ BASE = Recipe(
     partners=0.5,
 )
 WITHOUT: dict[str, Any] = {"blends": False, "ranking_weight": 0.0, "face_recognition": False}
+# From trained weights: the paper's own rate, and its blends from the first step on.
+CONTINUED: dict[str, Any] = {"learning_rate": 5e-4, "partners_from": 0.0}
 # From the first step on, Eq. 1 outweighs the focal loss, and a network from scratch learns to tell
 # blends from faces and little else. The paper's start from trained weights. With FR faces its
 # thresholds see to it: none has passed one before the first epoch's end.
@@ -97,19 +102,29 @@ def ablate(
     *,
     seeds: int,
     epochs: int,
+    start: int = 0,
 ) -> Iterator[Measured]:
     """Every variant with every seed, seed by seed; runs that are done are not done again."""
-    base = replace(BASE, epochs=epochs)
     report = half(load_dataset("ferplus", folder, "valid"), "report")
-    pixels = framed(report, base.size, base.channels, None, folder / "framed")
+    pixels = framed(report, BASE.size, BASE.channels, None, folder / "framed")
+
+    def trained(recipe: Recipe, name: str, weights: Path | None = None) -> Path:
+        place = run / f"{name.replace(' ', '')}-seed{recipe.seed}"
+        place.mkdir(parents=True, exist_ok=True)
+        faces = training_faces(recipe, folder, folder / "framed")
+        return train(recipe, faces, place, ranks, weights)
+
     for seed in range(seeds):
+        weights = trained(recipe_of(PLAIN, seed, start), "start") if start else None
         for variant, parts in variants.items():
-            recipe = replace(base, seed=seed, **parts)
-            place = run / f"{variant.replace(' ', '')}-seed{seed}"
-            place.mkdir(parents=True, exist_ok=True)
-            faces = training_faces(recipe, folder, folder / "framed")
-            checkpoint = train(recipe, faces, place, ranks)
+            recipe = recipe_of(parts, seed, epochs, continued=start > 0)
+            checkpoint = trained(recipe, variant, weights)
             yield measure(variant, recipe, checkpoint, report, pixels)
+
+
+def recipe_of(parts: Mapping[str, Any], seed: int, epochs: int, continued: bool = False) -> Recipe:
+    further = CONTINUED if continued else {}
+    return replace(BASE, seed=seed, epochs=epochs, **{**parts, **further})
 
 
 def measure(
@@ -227,6 +242,9 @@ def main(
     run: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/ablation"),
     seeds: int = 3,
     epochs: int = BASE.epochs,
+    start: Annotated[
+        int, typer.Option(min=0, help="Epochs of cross-entropy that all variants go on from.")
+    ] = 0,
     plot: Path | None = None,
     departures: Annotated[
         bool, typer.Option("--departures", help="From the paper, instead of its parts.")
@@ -240,13 +258,14 @@ def main(
     measured: list[Measured] = []
     with joined_ranks() as ranks:
         folder = data_folder(data)
-        for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs):
+        for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs, start=start):
             measured.append(result)
             with replacing(run / results) as file:
                 file.write_text(json.dumps([asdict(each) for each in measured], indent=1))
             if plot is not None:
                 draw_plot(measured, plot)
-    table = Table("variant", *SHOWN.values(), title=f"{seeds} seeds, {epochs} epochs each")
+    title = f"{seeds} seeds, {epochs} epochs each" + (f" after {start} in common" if start else "")
+    table = Table("variant", *SHOWN.values(), title=title)
     for row in table_of(measured):
         table.add_row(*row)
     Console(stderr=True).print(table)

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
+from rankotom_edge import looks
 from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.looks import (
     CLOSE_SIZE,
@@ -150,6 +151,30 @@ def test_a_closer_look_scatters_less_than_the_look_from_afar(
     assert len(near_by) >= 6
     assert np.mean(near_by) < 0.03
     assert np.mean(near_by) < 0.7 * np.mean(afar)
+
+
+def test_a_head_that_leans_a_little_is_seen_as_exactly_as_one_that_is_drawn_upright(
+    detector: FaceDetector, portrait: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (truth,) = look_closer(detector.detect, portrait, detector.detect(portrait)[0])
+
+    def mean_error(upright: float) -> float:
+        monkeypatch.setattr(looks, "UPRIGHT", upright)
+        errors = []
+        for degrees in (-4.5, -3, 3, 4.5):
+            turn = cmath.rect(0.9, math.radians(degrees))
+            motion = Similarity(turn, 320 + 240j - turn * complex(*truth.centre))
+            matrix = motion.between_pixels.matrix
+            drawn = cv2.warpAffine(portrait, matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
+            expected = truth.carried(motion)
+            (close,) = look_closer(detector.detect, np.asarray(drawn, np.uint8), expected)
+            errors += [
+                math.dist(getattr(close, point), getattr(expected, point)) / expected.box[2]
+                for point in ("left_eye", "right_eye", "mouth")
+            ]
+        return float(np.mean(errors))
+
+    assert mean_error(UPRIGHT) < mean_error(0.0) + 0.005
 
 
 def test_where_there_is_no_face_a_closer_look_finds_none(detector: FaceDetector) -> None:

@@ -18,6 +18,7 @@ from train.ablation import (
     held_out_pairs,
     measure,
     rank_order,
+    recipe_of,
 )
 from train.batches import TrainingFaces
 from train.datasets import FaceSet
@@ -56,6 +57,13 @@ def test_each_departure_leaves_the_plain_recipe_at_one_knob() -> None:
         {"dropout"},
         {"schedule", "learning_rate"},
     ]
+
+
+def test_variants_that_go_on_from_trained_weights_do_so_alike_and_with_blends_at_once() -> None:
+    for parts in VARIANTS.values():
+        afresh, continued = recipe_of(parts, 1, 3), recipe_of(parts, 1, 3, continued=True)
+        assert afresh == replace(BASE, seed=1, epochs=3, **parts)
+        assert continued == replace(afresh, learning_rate=5e-4, partners_from=0.0)
 
 
 def test_rank_order_is_the_share_of_originals_above_their_blend() -> None:
