@@ -70,9 +70,9 @@ def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channe
     """The face as the network sees it: (channels, size, size), grey or RGB; of a BGR picture, or
     of a grey one where the network sees no colours.
 
-    A face is first drawn at about its own resolution and then averaged down in whole blocks, so
-    that shrinking does not alias; a large one is averaged to less than twice the blocks before it
-    is drawn, so that it costs little more. Beyond the picture its border is repeated.
+    A face is first drawn at two thirds of its own resolution or more and then averaged down in
+    whole blocks, so that shrinking hardly aliases; a large one is averaged to about the blocks
+    before it is drawn, so that it costs little more. Beyond the picture its border is repeated.
     """
     turn, shift = similarity(
         (face.left_eye, face.right_eye, face.mouth),
@@ -80,7 +80,7 @@ def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channe
     )
     scale = 1 / abs(turn)  # pixels of the picture in one of the crop, each way
     blocks = min(MOST_BLOCKS, max(1, math.ceil(scale)))
-    thinned = max(1, min(int(scale / blocks), *image.shape[:2]))
+    thinned = max(1, min(int(scale / blocks + 0.5), *image.shape[:2]))
     side = size * blocks
     drawing = Similarity(turn * blocks, shift * blocks)
     part, corner = _part_drawn(image, drawing.inverse, side, thinned)

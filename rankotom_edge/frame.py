@@ -1,6 +1,7 @@
 """One picture of a source, and when it was taken."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -14,9 +15,12 @@ class Frame:
     index: int  # in the source's own count, from 0; what was dropped leaves a gap
     time: float  # seconds since the first frame: by the clock if the source is live
     captured: float  # time.monotonic() when it left the camera or the file; latency counts from it
-    # What following and reading look at, a third of the bytes. Made with the frame, which is in the
-    # source's own thread, so that it costs the loop nothing.
-    grey: Image = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.grey = np.asarray(cv2.cvtColor(self.image, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+    @cached_property
+    def grey(self) -> Image:
+        """What following and reading look at, a third of the bytes."""
+        return np.asarray(cv2.cvtColor(self.image, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+
+    def prepare(self) -> None:
+        """For a source's own thread: what is made there costs the loop nothing."""
+        _ = self.grey

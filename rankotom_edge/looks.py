@@ -34,7 +34,7 @@ CLOSE_SIZE = 192  # pixels, as the full-range network takes them; the short-rang
 # The close-up's side in widths of the face. Of 2, 2.5, 3, 4 and 5, the one where faces and the
 # skull are furthest apart.
 CLOSE_WIDTHS = 4.0
-# Degrees that a head may lean and still be drawn as it is, which takes a third of turning it
+# Degrees that a head may lean and still be drawn as it is, row by row, in less time than turned
 # upright. The points of one that leans further are found less exactly so.
 UPRIGHT = 5.0
 SAME = 0.4  # boxes that share this much (intersection over union) are of one face
@@ -76,13 +76,14 @@ def look_closer(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
 
 
 def close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
-    """A face upright and in the middle, black beyond the picture, and the way back to the picture.
+    """A face in the middle, turned upright unless it nearly is, black beyond the picture; and the
+    way back to the picture.
 
     Never smaller than the whole picture would be drawn: a large face needs no distance.
     """
     scale = max(CLOSE_SIZE / (CLOSE_WIDTHS * face.box[2]), CLOSE_SIZE / max(image.shape[:2]))
     roll = cmath.phase(complex(*face.right_eye) - complex(*face.left_eye))
-    if abs(roll) <= math.radians(UPRIGHT):
+    if scale <= 1 and abs(roll) <= math.radians(UPRIGHT):
         return _as_it_is(image, face.centre, scale)
     turn = cmath.rect(scale, -roll)
     middle = complex(CLOSE_SIZE, CLOSE_SIZE) / 2
@@ -92,7 +93,8 @@ def close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
 
 
 def _as_it_is(image: Image, centre: Point, scale: float) -> tuple[Image, Similarity]:
-    """The same without turning, in whole pixels of the picture and of the close-up."""
+    """The same without turning, in whole pixels of the picture and of the close-up: of a small
+    face, which is enlarged, whole pixels of the picture would be too much."""
     height, width = image.shape[:2]
     left, across, to_left, columns = _stretch(centre[0], width, scale)
     top, down, to_top, rows = _stretch(centre[1], height, scale)

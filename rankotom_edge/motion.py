@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankotom_edge.faces import Face, Image
-from rankotom_edge.similarity import Similarity, fitted
+from rankotom_edge.similarity import Similarity, least_squares
 
 Points = NDArray[np.float32]  # (n, 2)
 Places = NDArray[np.complex64]  # (n,): the same numbers, seen as places in the plane
@@ -109,7 +109,7 @@ def rigid_motion(source: Places, target: Places, tolerance: float) -> Similarity
     rigid = agreed.ravel().astype(bool)
     if np.count_nonzero(rigid) < LEAST_POINTS:
         return None
-    motion = fitted(source[rigid].tolist(), target[rigid].tolist())
+    motion = least_squares(source[rigid].tolist(), target[rigid].tolist())
     return motion if 1 / LARGEST_GROWTH < abs(motion.turn) < LARGEST_GROWTH else None
 
 

@@ -43,20 +43,23 @@ class Similarity(NamedTuple):
 
 
 def similarity(source: Sequence[Point], target: Sequence[Point]) -> Similarity:
-    """The one that best carries ``source`` to ``target``."""
-    return fitted([complex(*point) for point in source], [complex(*point) for point in target])
-
-
-def fitted(source: Sequence[complex], target: Sequence[complex]) -> Similarity:
-    """Least squares over the points (Umeyama 1991, without reflection). In the plane it has a
-    closed form: centred, turn is the one number sum(conj(s) t) / sum(|s|^2)."""
-    s_centre, t_centre = sum(source) / len(source), sum(target) / len(target)
-    spread = sum(abs(point - s_centre) ** 2 for point in source)
-    if spread == 0:
+    """The one that best carries a face's points to ``target``."""
+    if len(set(source)) == 1:
         raise RankotomError(
             "This face cannot be aligned: its eyes and mouth are one point. "
             "The detector was wrong here; skip the face."
         )
+    return least_squares(
+        [complex(*point) for point in source], [complex(*point) for point in target]
+    )
+
+
+def least_squares(source: Sequence[complex], target: Sequence[complex]) -> Similarity:
+    """The one of least squares over the points, which are not all one (Umeyama 1991, without
+    reflection). In the plane it has a closed form: centred, turn is the one number
+    sum(conj(s) t) / sum(|s|^2)."""
+    s_centre, t_centre = sum(source) / len(source), sum(target) / len(target)
+    spread = sum(abs(point - s_centre) ** 2 for point in source)
     pairs = zip(source, target, strict=True)
     turn = sum((a - s_centre).conjugate() * (b - t_centre) for a, b in pairs) / spread
     return Similarity(turn, t_centre - turn * s_centre)

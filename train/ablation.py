@@ -107,12 +107,15 @@ def ablate(
     """Every variant with every seed, seed by seed; runs that are done are not done again."""
     report = half(load_dataset("ferplus", folder, "valid"), "report")
     pixels = framed(report, BASE.size, BASE.channels, None, folder / "framed")
+    after = f"-after{start}" if start else ""  # other weights to go on from are another run
 
     def trained(recipe: Recipe, name: str, weights: Path | None = None) -> Path:
-        place = run / f"{name.replace(' ', '')}-seed{recipe.seed}"
+        place = run / f"{name.replace(' ', '')}{after}-seed{recipe.seed}"
         place.mkdir(parents=True, exist_ok=True)
         faces = training_faces(recipe, folder, folder / "framed")
-        return train(recipe, faces, place, ranks, weights)
+        checkpoint = train(recipe, faces, place, ranks, weights)
+        with ranks.leading_first():  # which wrote it
+            return checkpoint
 
     for seed in range(seeds):
         weights = trained(recipe_of(PLAIN, seed, start), "start") if start else None

@@ -139,6 +139,7 @@ class LiveSource(Source):
             self._first = captured
             self.fps = own_fps(capture)
         frame = Frame(image, self._arrived, captured - self._first, captured)
+        frame.prepare()
         self._arrived += 1
         self._attempt = 0
         self._handover.give(frame)

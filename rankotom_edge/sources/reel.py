@@ -21,7 +21,7 @@ Clock = Callable[[], float]
 
 # Pictures decoded before they are asked for: the loop seldom waits for a decoder that is quicker
 # than it on average, and is seldom disturbed by one (see Handover).
-AHEAD = 6
+AHEAD = 6  # four bytes a pixel each: 200 MB of a 4K clip
 PHOTOGRAPHS_AHEAD = 2  # which may have 24 megapixels
 LATE = 0.25  # seconds; less is caught up with, more was a pause and is not
 
@@ -123,6 +123,7 @@ class ReelSource(Source):
             with closing(self._reel.pictures()) as pictures:
                 for index, picture in enumerate(pictures):
                     frame = Frame(picture.image, index, picture.time, captured=self._clock())
+                    frame.prepare()
                     if not self._handover.give(frame):
                         return
         except (RankotomError, cv2.error, MemoryError) as error:

@@ -105,8 +105,9 @@ def test_a_few_pictures_are_decoded_ahead_and_no_more() -> None:
     with ReelSource(reel, paced=False) as source:
         source.read(timeout=5)
         time.sleep(0.2)
-        # The room was filled once, of which one was read, and one is in the decoder's hands.
-        assert reel.made == AHEAD + 1
+        # The room was filled once, before the one was read or after, and one is in the decoder's
+        # hands.
+        assert reel.made in (AHEAD + 1, AHEAD + 2)
 
 
 def test_a_closed_source_leaves_no_thread_and_puts_its_reel_away() -> None:

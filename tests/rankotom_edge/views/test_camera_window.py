@@ -43,10 +43,8 @@ def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_
         text=True,
     )
     try:
-        assert within(
-            PATIENCE, lambda: xdotool("search", "--onlyvisible", "--name", "rankotom-edge")
-        )
-        window = xdotool("search", "--onlyvisible", "--name", "rankotom-edge").splitlines()[-1]
+        assert within(PATIENCE, lambda: xdotool(*SEARCH))
+        window = xdotool(*SEARCH).splitlines()[-1]
 
         def press(key: str, done: Callable[[], object]) -> None:
             for _ in range(int(PATIENCE / AGAIN)):
@@ -58,7 +56,7 @@ def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_
         time.sleep(2)
         assert list(tmp_path.iterdir()) == []
         press("s", lambda: list(tmp_path.glob("snapshot-*.png")))
-        press("r", lambda: list(tmp_path.glob("sessions/session-*/readings.jsonl")))
+        press("r", lambda: list(tmp_path.glob("sessions/session-*/metadata.json")))
         metadata = next(tmp_path.glob("sessions/*/metadata.json"))
         press("r", lambda: '"complete": true' in metadata.read_text())
         press("q", lambda: process.poll() is not None)
@@ -68,9 +66,6 @@ def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_
     finally:
         process.kill()
         process.wait()
-    assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == [
-        "sessions",
-        "snapshot",
-    ]
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"sessions", "snapshot"}
     assert said.count("\n") == 1, said
     assert " frames in " in said
