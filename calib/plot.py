@@ -2,7 +2,7 @@
 
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,18 +11,20 @@ import numpy as np
 
 from calib.blends import CompoundHeatmap
 from calib.diagrams import HEATMAP_ROWS
-from calib.drift import Drift, Limits, Verdict, check_limits
+from calib.drift import DEFAULT_LIMITS, Drift, LimitCheck, Limits, Verdict, check_limits
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
-from calib.facts import model_facts
+from calib.facts import facts
 from calib.files import replacing
 from calib.layout import NAMES, percent, points
 from calib.metrics import Bin
+from calib.side_by_side import side_by_side
 from calib.verdicts import calibration_verdict, drift_headline, model_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
 
 FORMATS = (".pdf", ".png", ".svg")
 # Okabe and Ito's colours, in the shades that stand on white.
@@ -30,6 +32,21 @@ BLUE, SKY, ORANGE, RUST = "#0072b2", "#56b4e9", "#e69f00", "#d55e00"
 INK, BAR, FAINT, GRID = "#22262b", "#c9d0d8", "#7d8794", "#eceff2"
 # How many limits either side of 0 a drift's picture shows.
 REACH = 3.0
+# The columns of a drift's table, and where each ends, as a share of the picture's width.
+EDGE = 0.988
+COLUMNS = (
+    ("", 1 - EDGE),
+    ("before", 0.2),
+    ("95 % interval", 0.315),
+    ("after", 0.445),
+    ("95 % interval", 0.56),
+    ("change", 0.69),
+    ("paired 95 % interval", 0.875),
+    ("limit", EDGE),
+)
+# In inches: a line of facts, and a class in the chart of flips.
+LINE, CLASS = 0.19, 0.18
+MOST_CLASSES = 24
 STYLE: dict[Any, Any] = {
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -76,27 +93,38 @@ def plot_evaluation(
 
 
 def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> None:
-    """Both reliability diagrams, the changes against their limits, and the flips by class."""
-    with picture(path, (11.5, 10)) as figure:
+    """The figures before and after, both diagrams, the changes, the flips, and what is known."""
+    told = _told(drift, verdict)
+    foot = 0.2 + LINE * len(told)
+    charts = max(3.4, CLASS * min(len(drift.per_class), MOST_CLASSES))
+    with picture(path, (11.5, 8.8 + charts + foot)) as figure:
         headline(
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
             f"the same {drift.reference.faces}",
             " ".join((f"{drift_headline(drift, limits, verdict)}.", *verdict.reasons)),
             BLUE if verdict.passed else RUST,
+            foot,
         )
         axes = figure.subplot_mosaic(
-            [["before", "after"], ["before counts", "after counts"], ["changes", "flips"]],
-            height_ratios=[4, 1, 3.4],
+            [
+                ["table", "table"],
+                ["before", "after"],
+                ["before counts", "after counts"],
+                ["changes", "flips"],
+            ],
+            height_ratios=[2.4, 4, 1, charts],
+            gridspec_kw={"hspace": 0.05},
         )
+        _table(figure, axes["table"], drift, limits)
         for moment, evaluation in (("before", drift.reference), ("after", drift.candidate)):
             _reliability(axes[moment], axes[f"{moment} counts"], evaluation.reliability)
             error = percent(evaluation.figures["ece"].value, 2)
-            axes[moment].set_title(f"{moment.title()}: {model_name(evaluation)}, ECE {error}")
+            name = _ending(model_name(evaluation))
+            axes[moment].set_title(f"{moment.title()}: {name}, ECE {error}")
         _changes(axes["changes"], drift, limits)
         _flips(axes["flips"], drift)
-        known = "      ".join(f"{name}: {words}" for name, words in model_facts(drift))
-        figure.text(0.012, 0.008, known, fontsize=9.5, color=FAINT)
+        _footer(figure, told)
 
 
 @contextmanager
@@ -119,16 +147,31 @@ def picture(path: Path, size: tuple[float, float]) -> Iterator["Figure"]:
             figure.savefig(temporary, dpi=150)
 
 
-def headline(figure: "Figure", title: str, words: str, colour: str) -> None:
+def headline(
+    figure: "Figure", title: str, words: str, colour: str, foot_inches: float = 0.3
+) -> None:
     """The title and the verdict, over a part of the figure that the layout leaves free."""
-    lines = textwrap.wrap(words, 120)
+    titles, lines = _wrapped(title, 88), _wrapped(words, 136)
     height = figure.get_figheight()
-    free = (0.6 + 0.2 * len(lines)) / height
-    foot = 0.3 / height
-    figure.set_layout_engine("constrained", rect=(0, foot, 1, 1 - free - foot))
-    figure.text(0.012, 1 - 0.14 / height, title, va="top", fontsize=14, fontweight="bold")
+    below_title = 0.2 + 0.25 * len(titles)
+    free = (below_title + 0.15 + 0.2 * len(lines)) / height
+    foot = foot_inches / height
+    figure.set_layout_engine("constrained", rect=(0.006, foot, 0.986, 1 - free - foot))
+    figure.text(
+        0.012, 1 - 0.14 / height, "\n".join(titles), va="top", fontsize=14, fontweight="bold"
+    )
     verdict = "\n".join(lines)
-    figure.text(0.012, 1 - 0.45 / height, verdict, va="top", fontsize=10.5, color=colour)
+    figure.text(0.012, 1 - below_title / height, verdict, va="top", fontsize=10.5, color=colour)
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    """Names keep their hyphens on one line."""
+    return textwrap.wrap(words, width, break_on_hyphens=False)
+
+
+def _ending(name: str, most: int = 30) -> str:
+    """Of two long paths, the ends tell them apart."""
+    return name if len(name) <= most else f"…{name[1 - most :]}"
 
 
 def _reliability(diagram: "Axes", counts: "Axes", bins: tuple[Bin, ...]) -> None:
@@ -231,7 +274,8 @@ def _errors_over_floor(axes: "Axes", evaluation: Evaluation) -> None:
 
 def _class_calibration(axes: "Axes", evaluation: Evaluation) -> None:
     """What the model says when it names an emotion, and how often that is right."""
-    known = [figures for figures in evaluation.per_class if figures.precision is not None][:24]
+    known = [figures for figures in evaluation.per_class if figures.precision is not None]
+    known = known[:MOST_CLASSES]
     for row, figures in enumerate(known):
         says, right = 100 * (figures.confidence or 0.0), 100 * (figures.precision or 0.0)
         colour = ORANGE if says > right else SKY
@@ -276,39 +320,106 @@ def _heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
     axes.set_title("Blends that people saw: mean confidence in %, the two voted emotions framed")
 
 
+def _table(figure: "Figure", axes: "Axes", drift: Drift, limits: Limits) -> None:
+    """Before and after side by side, over the whole width, each figure with its interval."""
+    from matplotlib.transforms import blended_transform_factory
+
+    across = blended_transform_factory(figure.transFigure, axes.transData)
+    rows = side_by_side(drift, limits)
+    _table_row(axes, across, 0, [head for head, _ in COLUMNS], FAINT)
+    for position, row in enumerate(rows, 1):
+        _table_row(axes, across, position, row.cells, _colour(row.check))
+    axes.set_ylim(len(rows) + 1, -0.5)
+    axes.set_axis_off()
+
+
+def _table_row(
+    axes: "Axes", across: "Transform", row: int, cells: Sequence[str], judged: str
+) -> None:
+    """Names on the left, figures on the right, intervals faint, and a rule beneath."""
+    (rule,) = axes.plot([1 - EDGE, EDGE], [row + 0.5] * 2, color=GRID, transform=across)
+    rule.set(clip_on=False, in_layout=False)
+    for (head, end), cell in zip(COLUMNS, cells, strict=True):
+        faint = row == 0 or "interval" in head
+        axes.text(
+            end,
+            row,
+            cell,
+            ha="right" if head else "left",
+            va="center_baseline",
+            color=FAINT if faint else judged if head in ("change", "limit") else INK,
+            fontweight="bold" if row and head == "change" else "normal",
+            transform=across,
+        ).set_in_layout(False)
+
+
+def _colour(check: LimitCheck | None) -> str:
+    return INK if check is None else RUST if check.failed else BLUE
+
+
 def _changes(axes: "Axes", drift: Drift, limits: Limits) -> None:
-    """Every change in units of its limit, so that one line at 1 is the limit of all."""
-    rows = [check for check in check_limits(drift, limits) if check.size > 0]
-    axes.axvspan(-REACH, 1, color=GRID, zorder=0)
-    axes.axvline(0, color=FAINT, linewidth=1)
-    axes.axvline(1, color=RUST, linewidth=1.5, linestyle="--")
-    for row, check in enumerate(rows):
-        colour = RUST if check.failed else BLUE
+    """Every change in units of its limit; a limit of 0 stands at 0, in units of the usual one."""
+    checks = check_limits(drift, limits)
+    axes.axvline(0, color=FAINT, linewidth=1, zorder=1)
+    for row, check in enumerate(checks):
+        limit, unit = (1, check.size) if check.size else (0, getattr(DEFAULT_LIMITS, check.name))
         value, low, high = (
-            check.harm * change / check.size
+            np.clip(check.harm * change / unit, -2 * REACH, 2 * REACH)
             for change in (check.change, check.interval.low, check.interval.high)
         )
+        axes.barh(row, limit + REACH, 1, left=-REACH, color=GRID, zorder=0)
+        axes.plot([limit] * 2, [row - 0.5, row + 0.5], color=RUST, linewidth=1.5, linestyle="--")
         shape = "o" if abs(value) <= REACH else "<" if value < 0 else ">"
         edge = 0.97 * REACH
-        axes.plot([low, high], [row, row], color=colour, linewidth=2)
-        axes.plot(np.clip(value, -edge, edge), row, shape, color=colour, markersize=8)
-    labels = [f"{NAMES[check.name][0]}\n{points(check.change, 2)}" for check in rows]
-    axes.set_yticks(range(len(rows)), labels)
-    axes.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6))
-    axes.set_xlabel("harm in units of the limit, with paired 95 % intervals; past 1 is a no")
+        axes.plot([low, high], [row, row], color=_colour(check), linewidth=2)
+        axes.plot(np.clip(value, -edge, edge), row, shape, color=_colour(check), markersize=8)
+    axes.set_yticks(range(len(checks)), [_change_label(check) for check in checks])
+    axes.set(xlim=(-REACH, REACH), ylim=(len(checks) - 0.5, -0.5))
+    usual = "" if all(check.size for check in checks) else " (of the usual one where that is 0)"
+    axes.set_xlabel(
+        f"harm in units of the limit{usual}\n"
+        "with paired 95 % intervals; past the dashed line is a no"
+    )
     axes.set_title("Changes against their limits")
 
 
+def _change_label(check: LimitCheck) -> str:
+    change = percent(check.change, 2) if check.name == "flips" else points(check.change, 2)
+    return f"{NAMES[check.name][0]}\n{change}"
+
+
 def _flips(axes: "Axes", drift: Drift) -> None:
-    measured = [(each.name, each.flips) for each in drift.per_class if each.flips][:24]
+    measured = [(each.name, each.flips) for each in drift.per_class if each.flips][:MOST_CLASSES]
     names = [name for name, _ in measured]
     broken = np.array([100 * flips.broken for _, flips in measured])
     mended = np.array([100 * flips.mended for _, flips in measured])
-    sideways = np.array([100 * flips.rate for _, flips in measured]) - broken - mended
+    rates = np.array([100 * flips.rate for _, flips in measured])
+    sideways = rates - broken - mended
     axes.barh(names, broken, color=ORANGE, hatch="////", edgecolor="white", label="right to wrong")
     axes.barh(names, sideways, left=broken, color=BAR, label="wrong to wrong")
     axes.barh(names, mended, left=broken + sideways, color=SKY, label="wrong to right")
-    axes.invert_yaxis()
+    axes.set(xlim=(0, max(1.0, min(100.0, 1.05 * rates.max()))), ylim=(len(names) - 0.4, -0.6))
     axes.set_xlabel("% of the emotion's faces")
-    axes.set_title("Faces whose emotion changed")
-    axes.legend(fontsize=8.5)
+    axes.set_title("Faces whose emotion changed" if rates.any() else "No face's emotion changed")
+    # Under the axis and its label, where no bar can reach it.
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=3.8, ncols=3, fontsize=8.5
+    )
+
+
+def _told(drift: Drift, verdict: Verdict) -> list[tuple[str, str]]:
+    """Name and words, line by line; a line that goes on has no name."""
+    doubts = [("unsure", doubt) for doubt in verdict.unsure]
+    return [
+        (name if row == 0 else "", line)
+        for name, words in (*facts(drift), *doubts)
+        for row, line in enumerate(_wrapped(words, 132))
+    ]
+
+
+def _footer(figure: "Figure", told: list[tuple[str, str]]) -> None:
+    height = figure.get_figheight()
+    for row, (name, line) in enumerate(reversed(told)):
+        bottom = (0.12 + LINE * row) / height
+        figure.text(0.012, bottom, name, color=FAINT)
+        figure.text(0.1, bottom, line)

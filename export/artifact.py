@@ -14,10 +14,7 @@ from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from calib.files import replacing
 from rankotom_edge.artifact import PREFIX, Artifact, ModelCard, read_artifact
-
-# The scalar that divides the logits: an initializer of this name, so that another temperature
-# needs neither torch nor a second export.
-TEMPERATURE = "temperature"
+from rankotom_edge.artifact import TEMPERATURE as TEMPERATURE
 
 
 @contextmanager
@@ -50,12 +47,21 @@ def serialised(model: onnx.ModelProto, card: ModelCard) -> bytes:
     return content
 
 
+def temperature_of(model: onnx.ModelProto) -> float:
+    return float(numpy_helper.to_array(_temperature(model)))
+
+
 def set_temperature(model: onnx.ModelProto, temperature: float) -> None:
+    """In the very form in which ``rankotom_edge.artifact`` looks for it."""
+    value = np.array(temperature, dtype=np.float32)
+    _temperature(model).CopyFrom(numpy_helper.from_array(value, TEMPERATURE))
+
+
+def _temperature(model: onnx.ModelProto) -> onnx.TensorProto:
+    initializer: onnx.TensorProto
     for initializer in model.graph.initializer:
         if initializer.name == TEMPERATURE:
-            value = np.array(temperature, dtype=np.float32)
-            initializer.CopyFrom(numpy_helper.from_array(value, TEMPERATURE))
-            return
+            return initializer
     raise RankotomError(
         f"The graph has no initializer {TEMPERATURE!r}, so it cannot be calibrated. "
         "Export it from its checkpoint again."

@@ -1,6 +1,6 @@
 """The gate: whether a smaller model is worth it, and which layers to blame where it is not."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from calib.drift import Verdict
@@ -42,29 +42,30 @@ def with_worth(
 
 
 def blame(layers: Sequence[str], harm_of: Callable[[Kept], Harm]) -> tuple[LayerHarm, ...]:
-    """Each layer quantized alone, the most harmful first: by NLL, the steadier of the two figures,
-    and by ECE where that is the same."""
+    """Each layer quantized alone, the most harmful first: by what it does to NLL and to ECE."""
     everything = frozenset(layers)
     alone = [LayerHarm(layer, harm_of(everything - {layer})) for layer in layers]
-    return tuple(sorted(alone, key=lambda each: (-each.harm.nll, -(each.harm.ece or 0.0))))
+    return tuple(sorted(alone, key=lambda each: -each.harm.both))
 
 
-def restorations(ranked: Sequence[str], allows: Callable[[Kept], bool]) -> Iterator[Kept]:
-    """Sets of layers to restore that ``allows`` finds good enough, each larger than the last.
+def fewest_restored(ranked: Sequence[str], passes: Callable[[Kept], bool]) -> Kept | None:
+    """The layers to restore for the gate to pass; None where a third of them does not suffice.
 
-    The guilty are restored in their order until that suffices; then each that was not needed after
-    all, the least guilty first, is quantized again. Whoever asks for another set found this one
-    too small: it stays, and more are added to it.
+    The guilty are restored in their order until it does; then each that was not needed for that,
+    the least guilty first, is quantized again.
     """
-    refused: Kept = frozenset()
     restored: Kept = frozenset()
-    for place, layer in enumerate(ranked[: int(len(ranked) * MOST_RESTORED)]):
+    for layer in ranked[: most_restored(len(ranked))]:
         restored |= {layer}
-        if not allows(restored):
-            continue
-        for added in reversed(ranked[: place + 1]):
-            fewer = restored - {added}
-            if added in restored - refused and fewer > refused and allows(fewer):
-                restored = fewer
-        yield restored
-        refused = restored
+        if passes(restored):
+            break
+    else:
+        return None
+    for added in reversed([each for each in ranked if each in restored - {layer}]):
+        if passes(restored - {added}):
+            restored -= {added}
+    return restored
+
+
+def most_restored(layers: int) -> int:
+    return int(layers * MOST_RESTORED)

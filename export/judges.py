@@ -3,8 +3,8 @@
 Each fits, chooses and searches on its choosing faces and gives its verdict on the judging ones.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -20,19 +20,19 @@ from calib.drift import (
     Verdict,
     judge,
     measure_drift,
-    past_limit,
 )
 from calib.errors import RankotomError
-from calib.metrics import accuracy, adaptive_ece, ece, nll
+from calib.metrics import ece, nll
 from calib.predictions import Predictions
 from calib.resampling import RESAMPLES
-from calib.temperature import fit_temperature, match_temperature, softmax
+from calib.temperature import at_bound, fit_temperature, match_temperature, softmax
 from export.predict import LabelledFaces
 from export.unlabelled import UnlabelledFaces
 from rankotom_edge.artifact import FacesUsed, ModelCard
 
 # Beyond what few faces or another data set explain.
 FAR_LESS = 0.2
+SAME_TEMPERATURE = 1e-3  # what rounding leaves of a fit on the same faces
 FEWEST = 20
 
 Faces = NDArray[np.uint8]
@@ -48,6 +48,10 @@ class Harm:
 
     nll: float
     ece: float | None
+
+    @property
+    def both(self) -> float:
+        return self.nll + (self.ece or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +82,6 @@ class Judge(Protocol):
     def harm(self, logits: FloatArray, temperature: float) -> Harm:
         """On the choosing faces."""
 
-    def allows(self, logits: FloatArray, temperature: float) -> bool:
-        """Whether the limits hold on the choosing faces: if so, a verdict is worth asking for."""
-
     def judged(self, logits: FloatArray, temperature: float) -> Judged:
         """On the judging faces."""
 
@@ -110,17 +111,23 @@ class WithLabels:
         return self.choose.used, self.report.used
 
     def fit(self, logits: FloatArray) -> float:
-        return fit_temperature(logits, self.choose.labels)
+        """Fitted as the parent's was, less what these faces would move that one by: few faces, or
+        others than it was fitted on, are nothing to hold against the smaller model."""
+        fitted = fit_temperature(logits, self.choose.labels)
+        return fitted if at_bound(fitted) else fitted / self._parents_move
+
+    @cached_property
+    def _parents_move(self) -> float:
+        """What the parent's temperature would be multiplied by; 1 on the faces of its own."""
+        tiny = np.finfo(np.float64).tiny
+        logs = np.log(np.maximum(self.parent_choosing.probabilities, tiny))
+        moved = fit_temperature(logs, self.choose.labels)
+        return 1.0 if at_bound(moved) or abs(moved - 1) < SAME_TEMPERATURE else moved
 
     def harm(self, logits: FloatArray, temperature: float) -> Harm:
-        change = self._change(logits, temperature)
-        return Harm(change["nll"], change["ece"])
-
-    def allows(self, logits: FloatArray, temperature: float) -> bool:
-        change = self._change(logits, temperature)
-        return not any(
-            past_limit(name, change[name], size) for name, size in asdict(self.limits).items()
-        )
+        before, after = self.parent_choosing, self._answers(logits, temperature, self.choose)
+        (nll_was, ece_was), (nll_is, ece_is) = _nll_and_ece(before), _nll_and_ece(after)
+        return Harm(nll_is - nll_was, ece_is - ece_was)
 
     def judged(self, logits: FloatArray, temperature: float) -> Judged:
         drift = measure_drift(
@@ -130,12 +137,6 @@ class WithLabels:
             seed=self.seed,
         )
         return Judged(judge(drift, self.limits), drift=drift)
-
-    def _change(self, logits: FloatArray, temperature: float) -> Mapping[str, float]:
-        before, after = self.parent_choosing, self._answers(logits, temperature, self.choose)
-        was, is_ = _figures(before), _figures(after)
-        flips = float(np.mean(before.predicted != after.predicted))
-        return {name: is_[name] - was[name] for name in was} | {"flips": flips}
 
     def _answers(self, logits: FloatArray, temperature: float, faces: LabelledFaces) -> Predictions:
         classes = self.parent_judging.classes
@@ -172,10 +173,6 @@ class WithoutLabels:
         said, meant = softmax(logits, temperature), self.parent_choosing
         logs = np.log(np.maximum(meant, tiny)) - np.log(np.maximum(said, tiny))
         return Harm(float((meant * logs).sum(axis=1).mean()), None)
-
-    def allows(self, logits: FloatArray, temperature: float) -> bool:
-        flipped = logits.argmax(axis=1) != self.parent_choosing.argmax(axis=1)
-        return not past_limit("flips", float(flipped.mean()), self.limits.flips)
 
     def judged(self, logits: FloatArray, temperature: float) -> Judged:
         said = softmax(logits, temperature)
@@ -214,11 +211,8 @@ def check_known_faces(card: ModelCard, said: Predictions, faces: FacesUsed) -> N
         )
 
 
-def _figures(predictions: Predictions) -> dict[str, float]:
-    probabilities, labels = predictions.probabilities, predictions.labels
-    return {
-        "accuracy": accuracy(probabilities, labels),
-        "ece": ece(predictions.confidence, predictions.correct),
-        "aece": adaptive_ece(predictions.confidence, predictions.correct),
-        "nll": nll(probabilities, labels),
-    }
+def _nll_and_ece(predictions: Predictions) -> tuple[float, float]:
+    return (
+        nll(predictions.probabilities, predictions.labels),
+        ece(predictions.confidence, predictions.correct),
+    )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from calib.errors import RankotomError
+from export.artifact import set_temperature, temperature_of
 from rankotom_edge.artifact import INPUT
 from rankotom_edge.machine import Target
 from rankotom_edge.runtime import REFUSALS  # first: it tells ONNX Runtime not to call out
@@ -40,6 +41,7 @@ CALIBRATION_FACES = 512
 # All activations of a batch are in memory at once: about 1.6 MB a face.
 BATCH = 32
 LOWEST = "lowest_float"
+NOT_ONE = 2.0
 LAYER_OPERATORS = ("Conv", "Relu", "Add")
 
 
@@ -73,12 +75,17 @@ def scheme_for(target: Target) -> Scheme:
 
 def prepared(model: onnx.ModelProto) -> onnx.ModelProto:
     """Shapes inferred and constants folded, as ONNX Runtime wants it before it quantizes."""
+    # It would fold a division by 1 away, and with it the place of the temperature to come.
+    lasting = copy.deepcopy(model)
+    set_temperature(lasting, NOT_ONE)
     with _silence(), TemporaryDirectory() as folder:
         given, ready = Path(folder) / "given.onnx", Path(folder) / "ready.onnx"
-        onnx.save(model, given)
+        onnx.save(lasting, given)
         # The graph's shapes are fixed but for n, so plain shape inference suffices.
         quant_pre_process(given, ready, skip_symbolic_shape=True)
-        return onnx.load(ready)
+        result = onnx.load(ready)
+    set_temperature(result, temperature_of(model))
+    return result
 
 
 def layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:

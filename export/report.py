@@ -22,7 +22,7 @@ from calib.layout import (
 )
 from calib.report import drift_report
 from calib.verdicts import FASTER
-from export.gate import LayerHarm
+from export.gate import LayerHarm, most_restored
 from export.shrink import Made, Shrunk, Tried
 
 BAR = 24
@@ -66,6 +66,10 @@ def _making(shrunk: Shrunk) -> RenderableType:
         ("chosen on", f"{chosen.name}, {chosen.count:,} faces"),
         ("judged on", f"{judged['name']}, {judged['count']:,} faces" + _again(made)),
     ]
+    if card.precision == "fp16":
+        facts.append(
+            ("computed", "here with FP16's weights and in FP32, as CPUs do; a GPU rounds more")
+        )
     if not made.weighed.latency_judged:
         facts.append(
             (
@@ -77,6 +81,8 @@ def _making(shrunk: Shrunk) -> RenderableType:
         facts.append(("written" if shrunk.passed else "rejected", str(shrunk.artifact.path)))
     else:
         facts.append(("written", "nothing; --keep-rejected keeps the candidate for a closer look"))
+    if not shrunk.passed and shrunk.output.exists():
+        facts.append(("older file", f"{shrunk.output} is as it was before"))
     table = Table.grid(padding=(0, 2, 0, 0))
     for name, words in facts:
         table.add_row(Text(name, style=FAINT), Text(words))
@@ -119,10 +125,10 @@ def _tried_table(made: Made) -> RenderableType:
 def _layer_table(made: Made) -> RenderableType:
     """Bars by harm; those that the gate restored stand out."""
     table = plain_table(("", "left"), (_harm_name(made), "right"), ("ECE", "right"), ("", "left"))
-    most = max(max(each.harm.nll for each in made.blamed), 1e-12)
+    most = max(max(each.harm.both for each in made.blamed), 1e-12)
     for each in made.blamed[:MOST_LAYERS]:
         restored = each.layer in made.restored
-        length = round(BAR * max(0.0, each.harm.nll) / most)
+        length = round(BAR * max(0.0, each.harm.both) / most)
         table.add_row(
             Text(each.layer, style="bold" if restored else ""),
             *_harm_cells(each),
@@ -133,7 +139,12 @@ def _layer_table(made: Made) -> RenderableType:
         )
     rest = len(made.blamed) - MOST_LAYERS
     less = f" {rest} layers with less are left out." if rest > 0 else ""
-    return Group(table, note(f"What each does when it alone is quantized.{less}"))
+    tried = "" if made.weighed.verdict.passed else _most_tried(len(made.blamed))
+    return Group(table, note(f"What each does when it alone is quantized.{less}{tried}"))
+
+
+def _most_tried(layers: int) -> str:
+    return f" With the first {most_restored(layers)} of them in FP32 the gate still says no."
 
 
 def _harm_name(made: Made) -> str:

@@ -13,12 +13,13 @@ from calib.drift import Drift
 from calib.errors import RankotomError
 from calib.temperature import at_bound
 from export.artifact import figures_of, serialised, write_artifact
-from export.gate import Kept, LayerHarm, blame, restorations
+from export.gate import Kept, LayerHarm, blame, fewest_restored
 from export.half import halved
 from export.judges import Faces, Harm, Judge, Judged
 from export.quantize import (
     CALIBRATION_FACES,
     CALIBRATIONS,
+    S8S8,
     Calibration,
     activation_ranges,
     layers,
@@ -78,6 +79,7 @@ class Shrunk:
     judged: Judged
     made: Made
     card: ModelCard
+    output: Path  # where it was to be
 
     @property
     def passed(self) -> bool:
@@ -122,13 +124,13 @@ def shrink(
     trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
     made = as_fp16(trial, say) if precision == "fp16" else as_int8(trial, say)
     check_rules(made.attempt.model, trial.targets)
-    card = card_of(parent, trial, made, output.stem)
+    place = output if made.weighed.verdict.passed else rejected_path(output)
+    card = card_of(parent, trial, made, place.stem)
     artifact = None
-    if made.weighed.verdict.passed:
-        artifact = write_artifact(made.attempt.model, card, output)
-    elif keep_rejected:
-        artifact = write_artifact(made.attempt.model, card, rejected_path(output))
-    return Shrunk(parent, artifact, described(made, card, parent, artifact), made, card)
+    if made.weighed.verdict.passed or keep_rejected:
+        artifact = write_artifact(made.attempt.model, card, place)
+    judged = described(made, card, parent, artifact)
+    return Shrunk(parent, artifact, judged, made, card, output)
 
 
 def check_parent(parent: Artifact, output: Path) -> None:
@@ -141,10 +143,26 @@ def check_parent(parent: Artifact, output: Path) -> None:
 
 
 def as_fp16(trial: Trial, say: Say) -> Made:
+    model = halved(trial.parent_model)
+    say("looking for numbers that are too large for FP16")
+    check_fits_half(trial.parent_model, spread(trial.judge.choosing, CALIBRATION_FACES))
     say("asking the FP16 model")
-    attempt = trial.attempt(halved(trial.parent_model))
+    attempt = trial.attempt(model)
     say("judging")
     return Made(attempt, trial.weighed(attempt))
+
+
+def check_fits_half(model: onnx.ModelProto, faces: Faces) -> None:
+    """A CPU computes FP16's graph in FP32, so that the gate would not see a GPU's overflow."""
+    largest, tensor = max(
+        (float(np.abs(np.array(span.range_value)).max()), name)
+        for name, span in activation_ranges(model, faces, "minmax", S8S8).items()
+    )
+    if largest > np.finfo(np.float16).max / 2:  # other faces may reach further
+        raise RankotomError(
+            f"{tensor} reaches {largest:,.0f} on these faces, too near to what FP16 can hold "
+            f"({np.finfo(np.float16).max:,.0f}). Quantize the model to INT8 instead."
+        )
 
 
 def as_int8(trial: Trial, say: Say) -> Made:
@@ -176,19 +194,19 @@ def as_int8(trial: Trial, say: Say) -> Made:
         say(f"which layer is to blame: {alone} ({names.index(alone) + 1} of {len(names)})")
         return with_layers_in_fp32(kept).harm
 
-    def allows(kept: Kept) -> bool:
-        say(f"restoring {', '.join(sorted(kept))}")
-        return trial.allows(with_layers_in_fp32(kept))
-
     blamed = blame(names, harm_of)
     judged = [replace(first, blamed=blamed)]
-    for kept in restorations([each.layer for each in blamed], allows):
+
+    def passes(kept: Kept) -> bool:
+        say(f"judging with {', '.join(sorted(kept))} in FP32")
         attempt = with_layers_in_fp32(kept)
         made = replace(judged[0], attempt=attempt, weighed=trial.weighed(attempt), restored=kept)
         judged.append(made)
-        if made.weighed.verdict.passed:
-            break
-    return replace(min(judged, key=how_bad), judgements=len(judged))
+        return made.weighed.verdict.passed
+
+    fewest = fewest_restored([each.layer for each in blamed], passes)
+    passed = (made for made in judged if made.restored == fewest)
+    return replace(next(passed, min(judged, key=how_bad)), judgements=len(judged))
 
 
 def how_bad(made: Made) -> tuple[int, float]:

@@ -62,16 +62,13 @@ class Trial:
 
     @property
     def at_home(self) -> bool:
-        """The candidate is made for this machine, so its kernels and its speed count."""
-        return this_machine() in self.targets
+        """The candidate is asked for this machine, so its kernels and its speed count."""
+        return self.precision == "int8" and this_machine() == self.target
 
     def attempt(self, model: onnx.ModelProto) -> Attempt:
         logits = self._asked(model, self.judge.choosing)
         temperature = self.judge.fit(logits)
         return Attempt(model, logits, temperature, self.judge.harm(logits, temperature))
-
-    def allows(self, attempt: Attempt) -> bool:
-        return self.judge.allows(attempt.logits, attempt.temperature)
 
     def weighed(self, attempt: Attempt) -> Weighed:
         logits = self._asked(attempt.model, self.judge.judging)

@@ -7,9 +7,12 @@ rest as JSON. Unknown entries are passed over, so that a later version may add s
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import MISSING, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
@@ -26,6 +29,9 @@ EMBEDDED = Path(str(resources.files("rankotom_edge.models")))
 
 INPUT = "faces"
 LOGITS, PROBABILITIES, EVIDENCE = "logits", "probabilities", "evidence"
+# The scalar that divides the logits: an initializer of this name, so that another temperature
+# needs neither torch nor a second export.
+TEMPERATURE = "temperature"
 
 AGAIN = "The file is damaged or was changed; export it again."
 
@@ -192,12 +198,15 @@ def read_artifact(path: Path) -> Artifact:
         content = path.read_bytes()
     except OSError as error:
         raise RankotomError(f"Cannot read the model {path}: {error.strerror}.") from error
-    session = open_session(path, optimise=False)
     try:
-        card = ModelCard.from_metadata(session.get_modelmeta().custom_metadata_map)
-        _check_graph(session, card)
-    except RankotomError as error:
-        raise RankotomError(f"{path} is not a model of ours: {error}") from error
+        # A name that is no text in what ONNX Runtime objects to makes it print and try twice.
+        with redirect_stdout(io.StringIO()):
+            session = open_session(path, optimise=False)
+        card = _checked_card(session, content, path)
+    except UnicodeDecodeError as error:
+        raise RankotomError(
+            f"{path} has bytes that are no text among its words. {AGAIN}"
+        ) from error
     return Artifact(
         card=card,
         path=path,
@@ -207,14 +216,24 @@ def read_artifact(path: Path) -> Artifact:
     )
 
 
+def _checked_card(session: Session, content: bytes, path: Path) -> ModelCard:
+    try:
+        card = ModelCard.from_metadata(session.get_modelmeta().custom_metadata_map)
+        _check_graph(session, card)
+        _check_temperature(content, card)
+    except RankotomError as error:
+        raise RankotomError(f"{path} is not a model of ours: {error}") from error
+    return card
+
+
 def _check_format(found: str | None) -> None:
     if found is None:
         raise RankotomError(
             "it is an ONNX file without our metadata, so its labels, crop and temperature are "
             "unknown. Make one with: rankotom-edge export"
         )
-    if not found.isdecimal():
-        raise RankotomError(f"its format is {found!r}, not a number. {AGAIN}")
+    if not (found.isdecimal() and len(found) < 10):
+        raise RankotomError(f"its format is {_shortened(found)!r}, not a number. {AGAIN}")
     if int(found) > FORMAT:
         raise RankotomError(
             f"it is of format {found}, and this version reads up to {FORMAT}. "
@@ -231,6 +250,12 @@ def _check_graph(session: Session, card: ModelCard) -> None:
             f"its card promises one input, {INPUT}, of bytes [n, {channels}, {size}, {size}]; its "
             f"graph takes {inputs}. {AGAIN}"
         )
+    (batch,) = (given.shape[0] for given in session.get_inputs())
+    if isinstance(batch, int):
+        raise RankotomError(
+            f"its graph takes exactly {batch} at a time, and ours take any number of faces. Export "
+            "it with a first dimension that is free, or with: rankotom-edge export"
+        )
     outputs = {given.name: given.shape[1:] for given in session.get_outputs()}
     for name in (LOGITS, PROBABILITIES):
         if outputs.get(name) != [len(card.labels)]:
@@ -238,6 +263,22 @@ def _check_graph(session: Session, card: ModelCard) -> None:
                 f"its card promises {name} of {len(card.labels)} labels; its graph gives "
                 f"{outputs.get(name, 'none')}. {AGAIN}"
             )
+
+
+def _check_temperature(content: bytes, card: ModelCard) -> None:
+    """By the bytes that ``export.artifact.set_temperature`` leaves: a TensorProto's name (field 8),
+    then four bytes of raw data (field 9). To import onnx for it takes ten times as long as to read
+    the file (100 and 10 ms on a Zen 3), at every start of the camera."""
+    mark = b"\x42" + bytes([len(TEMPERATURE)]) + TEMPERATURE.encode() + b"\x4a\x04"
+    start = content.find(mark) + len(mark)
+    if start < len(mark) or start + 4 > len(content):
+        raise RankotomError(f"its graph has no temperature where ours have it. {AGAIN}")
+    (divisor,) = struct.unpack_from("<f", content, start)
+    if not math.isclose(divisor, card.temperature, rel_tol=1e-6):
+        raise RankotomError(
+            f"its card promises a temperature of {card.temperature:g}; its graph divides by "
+            f"{divisor:g}. {AGAIN}"
+        )
 
 
 def _as_text(value: object) -> str:
@@ -249,13 +290,37 @@ def _as_text(value: object) -> str:
 def _parsed(name: str, text: str) -> Any:
     try:
         return _PARSERS.get(name, str)(text)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        shown = text if len(text) <= 60 else f"{text[:60]}…"
-        raise RankotomError(f"its {name} does not read: {shown!r} ({error}). {AGAIN}") from error
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,  # an integer beyond all floats
+        RecursionError,  # a thousand brackets
+    ) as error:
+        raise RankotomError(
+            f"its {name} does not read: {_shortened(text)!r} ({error}). {AGAIN}"
+        ) from error
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _from_json(text: str) -> Any:
+    return json.loads(text, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(digits: str) -> float:
+    """Python reads Infinity, NaN and 1e999, which it could not write again."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"a number in place of {digits}")
+    return number
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    names = json.loads(text)
+    names = _from_json(text)
     if not isinstance(names, list) or not names:
         raise ValueError("a list of names")
     return as_classes(names, len(names))
@@ -270,11 +335,13 @@ def _quantization(text: str) -> Mapping[str, Any]:
         FacesUsed.from_json(record["judged_on"])
         if not isinstance(record["ece_checked"], bool):
             raise ValueError("whether ECE was checked")
+        if change := record.get("change"):
+            _check_numbers(change[name] for name in ("accuracy", "ece", "aece", "flips"))
     return record
 
 
 def _targets(text: str) -> tuple[str, ...]:
-    names = json.loads(text)
+    names = _from_json(text)
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError("a list of machines")
     return tuple(names)
@@ -292,7 +359,7 @@ def _flag(text: str) -> bool:
 
 
 def _record(text: str) -> Mapping[str, Any]:
-    record = json.loads(text)
+    record = _from_json(text)
     if not isinstance(record, dict):
         raise ValueError("a JSON object")
     return record
@@ -304,7 +371,30 @@ def _figures(text: str) -> Mapping[str, Any]:
         low, high = figures["intervals"][name]
         if not (0 <= figures[name] <= 1 and low <= high):
             raise ValueError(f"{name} as a share with its interval")
+    for name in ("mce50", "nll", "brier", "top2_match"):
+        if figures.get(name) is not None:
+            _check_numbers([figures[name]])
+    for low, high in filter(None, figures["intervals"].values()):
+        _check_numbers([low, high])
+    _check_numbers(floor["p95"] for floor in filter(None, figures.get("floor", {}).values()))
+    for bin_ in figures.get("bins", []):
+        _check_numbers(bin_[name] for name in ("low", "high", "count"))
+        if bin_["count"]:
+            _check_numbers(bin_[name] for name in ("confidence", "accuracy"))
     return figures
+
+
+def _check_numbers(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, (int, float)):
+            raise ValueError(f"a number in place of {value!r}")
+
+
+def _recipe(text: str) -> Mapping[str, Any]:
+    recipe = _record(text)
+    for run in recipe.get("runs", []):  # those whose mean it is
+        str(run["name"])
+    return recipe
 
 
 _PARSERS = {
@@ -312,8 +402,8 @@ _PARSERS = {
     "crop": lambda text: CropContract.from_json(_record(text)),
     "mirror": _flag,
     "temperature": _temperature,
-    "recipe": _record,
-    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in json.loads(text)),
+    "recipe": _recipe,
+    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _from_json(text)),
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
     "figures": _figures,
     "targets": _targets,

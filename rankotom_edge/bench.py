@@ -254,8 +254,10 @@ def clip(frames: int) -> Iterator[Path]:
 def measure_loop(
     source: Source, classifier: Classifier, frames: int, longest: float = LONGEST
 ) -> LoopCost | None:
-    with FaceDetector() as detector:
-        reader = Reader(detector.detect, classifier, MAX_ERROR, stills=source.photographs)
+    with FaceDetector() as near, FaceDetector("full") as far:  # as the camera has them
+        reader = Reader(
+            near.detect, classifier, MAX_ERROR, far=far.detect, stills=source.photographs
+        )
         ledger = Ledger(reader)
         tally = Tally(time.monotonic())
         watch(source, ledger, UntilLate(longest), Desk(), tally, Stop(frames=frames + WARM_UP))
@@ -326,8 +328,9 @@ def bench(frames: int) -> None:
 def soak(frames: int) -> None:
     watchman = Watchman(frames)
     before = Footprint.now()
-    with open_source("demo") as source, FaceDetector() as detector:
-        reader = Reader(detector.detect, Classifier(load_artifact(models.DEFAULT)), MAX_ERROR)
+    with open_source("demo") as source, FaceDetector() as near, FaceDetector("full") as far:
+        classifier = Classifier(load_artifact(models.DEFAULT))
+        reader = Reader(near.detect, classifier, MAX_ERROR, far=far.detect)
         tally = Tally(time.monotonic())
         watch(source, reader, NoView(), Desk([watchman]), tally, Stop(frames=frames))
     after = Footprint.now()

@@ -17,7 +17,7 @@ from rankotom_edge.artifact import (
     ModelCard,
 )
 from rankotom_edge.closing import Closing
-from rankotom_edge.engine import Engine, engines_folder, engines_of, open_engine
+from rankotom_edge.engine import Engine, any_engines, engines_folder, open_engine
 from rankotom_edge.faces import Image
 from rankotom_edge.runtime import (
     PROVIDERS,
@@ -125,7 +125,7 @@ def fastest_classifier(
         )
     reasons: list[str] = []
     folder = engines_folder(engines)
-    if wanted == "tensorrt" or (wanted == "auto" and engines_of(artifact, folder)):
+    if wanted == "tensorrt" or (wanted == "auto" and any_engines(folder)):
         try:
             return _tried(Classifier(artifact, engine=open_engine(artifact, folder))), None
         except RankotomError as error:

@@ -1,10 +1,12 @@
 """The command line. ``rankotom_edge/commands`` says how to add a command."""
 
 import os
+import signal
 import sys
 import traceback
 from contextlib import suppress
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -77,6 +79,7 @@ add_command(app, MACHINE, bench)
 def main() -> None:
     """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
     _open_missing_streams()
+    _end_like_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -101,10 +104,25 @@ def main() -> None:
 
 
 def _open_missing_streams() -> None:
-    """A service may start us with its output closed; what is said then goes nowhere."""
-    for name in ("stdout", "stderr"):
+    """A service may start us with its output closed; what is said then goes nowhere. Without an
+    input there are no keys, and no file of ours takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (for as long as we live)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as we live)
+
+
+def _end_like_ctrl_c() -> None:
+    """SIGTERM and a lost terminal end everything like Ctrl-C: closed, and nothing left behind.
+
+    But for those that are ignored already, as under nohup.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _fail(message: str, status: int, debug: bool) -> NoReturn:

@@ -1,6 +1,7 @@
 """The switches of the live views: what is shown, and how a key changes it."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -11,9 +12,14 @@ class Controls:
     crop: bool = False  # the face as the network sees it
     reliability: bool = False  # the model's reliability diagram
     help: bool = False
+    absent: tuple[str, ...] = ()  # keys that can do nothing here
+
+    @property
+    def keys(self) -> dict[str, str]:
+        return {key: words for key, words in KEYS.items() if key not in self.absent}
 
 
-# Every view shows this list, in this order, as its help.
+# Every view shows this list, in this order, as its help, but for those absent.
 KEYS = {
     "q": "quit (or Esc)",
     "space": "pause",
@@ -41,4 +47,5 @@ def pressed(controls: Controls, key: str) -> Controls:
     switch = _SWITCHES.get(key)
     if switch is None:
         return controls
-    return replace(controls, **{switch: not getattr(controls, switch)})
+    changed: dict[str, Any] = {switch: not getattr(controls, switch)}
+    return replace(controls, **changed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -30,15 +30,18 @@ class Recording(Sink, Protocol):
 
 
 class Desk(Closing):
-    """``record`` and ``snapshot`` are None where there is nothing to record, as in a replay."""
+    """``record`` and ``snapshot`` are None where there is nothing to record, as in a replay; keys
+    that can do nothing there are ``absent``, each with the words that say why."""
 
     def __init__(
         self,
         sinks: Sequence[Sink] = (),
         record: Callable[[], Recording] | None = None,
         snapshot: Callable[[Moment, Status, Controls], Path] | None = None,
+        absent: Mapping[str, str] | None = None,
     ) -> None:
-        self.controls = Controls()
+        self._absent = absent or {}
+        self.controls = Controls(absent=tuple(self._absent))
         self.quit = False
         self._sinks = sinks
         self._record, self._snapshot = record, snapshot
@@ -58,6 +61,9 @@ class Desk(Closing):
     def press(self, key: str, moment: Moment | None, status: Status, now: float) -> None:
         """What a key cannot do is said on screen. A recording that breaks off later ends the run:
         whoever records relies on it."""
+        if key in self._absent:
+            self._notify(self._absent[key], now)
+            return
         self.controls = pressed(self.controls, key)
         try:
             if key in QUIT:

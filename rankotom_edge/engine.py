@@ -87,6 +87,11 @@ def engines_of(artifact: Artifact, folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.glob(f"{_safe(artifact.sha256)}{BETWEEN}{others}{SUFFIX}")))
 
 
+def any_engines(folder: Path) -> bool:
+    """Of this model file or another, such as an older one of the same name."""
+    return any(folder.glob(f"*{SUFFIX}"))
+
+
 def find_engine(artifact: Artifact, device: Device, folder: Path) -> Path:
     """The engine of this file for this device; else an error that says what is there instead."""
     path = engine_path(key_for(artifact, device), folder)

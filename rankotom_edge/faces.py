@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from dataclasses import dataclass
@@ -124,6 +125,8 @@ def _mediapipe_face_detection() -> Any:
         raise ImportError("No module named 'mediapipe'")
     if "mediapipe.python.solutions" in sys.modules:
         return import_module("mediapipe.python.solutions.face_detection")
+    # It starts OpenGL where there is a screen, and Mesa would keep its shaders in ~/.cache.
+    os.environ.setdefault("MESA_SHADER_CACHE_DISABLE", "true")
     (root,) = found.submodule_search_locations
     empty = {"mediapipe": root, "mediapipe.python.solutions": f"{root}/python/solutions"}
     for name, folder in empty.items():

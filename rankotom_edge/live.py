@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from rankotom_edge.crop import crop
 from rankotom_edge.desk import Desk
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
+from rankotom_edge.looks import Detect
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Monitor
 from rankotom_edge.quality import Quality, measure_quality
@@ -31,7 +31,7 @@ PATIENCE = 0.05
 
 class View(Protocol):
     interactive: bool  # somebody is there to press a key
-    blank: bool  # nobody looks either: nothing need be shown
+    blank: bool  # nobody looks either: it is shown only that a source is lost, or back
 
     @property
     def closed(self) -> bool: ...
@@ -65,40 +65,48 @@ class Stop:
 
 
 class Stopwatch:
-    """A detector that tells how long it took; None where it was not asked."""
+    """How long the detectors took together; None where none was asked."""
 
-    def __init__(self, detect: Callable[[Image], tuple[Face, ...]]) -> None:
+    def __init__(self) -> None:
         self.milliseconds: float | None = None
-        self._detect = detect
 
-    def __call__(self, image: Image) -> tuple[Face, ...]:
-        started = time.perf_counter()
-        faces = self._detect(image)
-        self.milliseconds = 1000 * (time.perf_counter() - started) + (self.milliseconds or 0)
-        return faces
+    def on(self, detect: Detect) -> Detect:
+        def timed(image: Image) -> tuple[Face, ...]:
+            started = time.perf_counter()
+            faces = detect(image)
+            self.milliseconds = 1000 * (time.perf_counter() - started) + (self.milliseconds or 0)
+            return faces
+
+        return timed
 
 
 class Reader:
-    """Finds the faces of a frame and reads their expressions."""
+    """Finds the faces of a frame and reads their expressions.
+
+    ``far``: a detector for faces that are too far away for ``detect``, and slower.
+    """
 
     def __init__(
         self,
-        detect: Callable[[Image], tuple[Face, ...]],
+        detect: Detect,
         classifier: Classifier,
         max_error: float,
+        far: Detect | None = None,
         stills: bool = False,
     ) -> None:
         self.model = classifier.artifact.card.name
         self.precision = classifier.artifact.card.precision
         self._classifier = classifier
-        self._detect = Stopwatch(detect)
-        self._tracker = Tracker(self._detect, stills=stills)
+        self._watch = watch = Stopwatch()
+        self._tracker = Tracker(
+            watch.on(detect), far=None if far is None else watch.on(far), stills=stills
+        )
         self._smoother = Smoother()
         self._qualities: dict[int, tuple[float | None, Quality]] = {}
         self._needed = confidence_needed(classifier.artifact.card.figures["bins"], max_error)
 
     def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        self._detect.milliseconds = None
+        self._watch.milliseconds = None
         return self._tracker.update(frame)
 
     def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> Moment:
@@ -133,7 +141,7 @@ class Reader:
         self._smoother.keep(frame.time)
         self._qualities = {face.track: self._qualities[face.track] for face in faces}
         total = 1000 * (time.monotonic() - frame.captured)
-        return Moment(frame, tuple(readings), Latency(self._detect.milliseconds, classify, total))
+        return Moment(frame, tuple(readings), Latency(self._watch.milliseconds, classify, total))
 
     def _quality(self, frame: Frame, tracked: TrackedFace, seen: Image) -> Quality:
         """Measured when the face is found, some seven times a second; in between it holds."""
@@ -178,6 +186,7 @@ def watch(
 ) -> None:
     """Until the source ends, the person has seen enough, or ``stop`` says so."""
     moment: Moment | None = None
+    state = "playing"
     # OpenCV's pictures here are small: to wake its threads costs more than they save, and they
     # would take the core that decodes the next frame.
     cv2.setNumThreads(1)
@@ -202,8 +211,10 @@ def watch(
             if not (source.photographs and view.interactive):
                 break
             time.sleep(PATIENCE)  # the last photograph stays until the person has seen enough
-        if view.blank:
+        playing = frame is not None and state == "playing"
+        if view.blank and (playing or source.state.kind == state):
             continue
+        state = source.state.kind
         now = time.monotonic()
         shown = status(source, reader, tally, desk, now, monitor)
         view.show(moment, shown, desk.controls)

@@ -32,15 +32,15 @@ import numpy as np
 from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from rankotom_edge import __version__
+from rankotom_edge.artifact import Artifact, CropContract
 from rankotom_edge.closing import Closing
-from rankotom_edge.crop import Framing, crop
+from rankotom_edge.crop import crop
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment
 from rankotom_edge.readings import Reading
 
 if TYPE_CHECKING:
-    from rankotom_edge.artifact import Artifact
     from rankotom_edge.classifier import Classifier
 
 FORMAT = 1
@@ -48,6 +48,8 @@ METADATA, READINGS, VIDEO = "metadata.json", "readings.jsonl", "video.mjpeg"
 PREFIX = "session-"
 PROMISED = ("source", "started", "fps", "video", "complete")
 OF_THE_MODEL = ("name", "precision", "labels")
+# Earlier sessions have the framing alone; this is what every embedded model took.
+EARLIER_CROP = {"size": 48, "channels": 1}
 
 # A face cropped again from the video must read as it did live.
 JPEG_QUALITY = 95
@@ -86,9 +88,9 @@ def describe_session(
         | {
             "labels": list(card.labels),
             "temperature": card.temperature,
-            "framing": card.crop.framing.as_json(),
             "figures": dict(card.figures),
-        },
+        }
+        | card.crop.as_json(),
         "options": dict(options or {}),
     }
 
@@ -186,7 +188,7 @@ class Session:
     labels: tuple[str, ...]
     size: tuple[int, int]  # width, height
     figures: Mapping[str, Any]  # of the model that read it, as its card has them
-    framing: Framing
+    crop: CropContract  # of that model
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """The frames as they were written, but for a last one that was cut off."""
@@ -237,7 +239,7 @@ def read_session(folder: Path) -> Session:
             labels=tuple(metadata["model"]["labels"]),
             size=(int(width), int(height)),
             figures=metadata["model"]["figures"],
-            framing=Framing.from_json(metadata["model"]["framing"]),
+            crop=CropContract.from_json(EARLIER_CROP | metadata["model"]),
         )
     promised = (READINGS, VIDEO) if session.has_video else (READINGS,)
     missing = [name for name in promised if not (chosen / name).is_file()]

@@ -30,6 +30,7 @@ from rankotom_edge.motion import follow, glance, is_cut, moved_outside
 # Seconds.
 SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight
 SEARCH_SOON = 0.1  # while something moves elsewhere, or a face is lost
+SEARCH_FAR = 1.0  # for faces further away, by a detector that takes three times as long
 SEARCH_IDLE = 0.06  # while there is no face at all: every other frame of a camera
 LOOK_EVERY = 0.15  # a closer look at each face; in between its motion alone drifts by 0.5 % of it
 LINGER = 0.6  # a face that is followed but not found again: a hand passes, a head turns
@@ -92,18 +93,20 @@ def needs_look(track: Track, now: float, tracks: Sequence[Track]) -> bool:
 
 
 class Tracker:
-    """``detect`` is asked for faces in the frame and in close-ups of 192x192 that are cut from it.
+    """``detect`` is asked for faces in the frame and in close-ups of 192x192 that are cut from it;
+    ``far``, seldom, for those in the frame that are too far away for it.
 
     With ``stills`` each frame stands for itself: every face that is clear in a closer look is
     returned, under a new number.
     """
 
-    def __init__(self, detect: Detect, *, stills: bool = False) -> None:
+    def __init__(self, detect: Detect, *, far: Detect | None = None, stills: bool = False) -> None:
         self._detect = detect
+        self._far = far
         self._stills = stills
         self._tracks: tuple[Track, ...] = ()
         self._last: Frame | None = None
-        self._searched = -math.inf
+        self._searched = self._searched_far = -math.inf
         self._glance_searched: Image = np.zeros((1, 1), dtype=np.uint8)
         self._left_over: tuple[Face, ...] = ()  # places that a search found, still to be looked at
         self._given = 0
@@ -133,7 +136,7 @@ class Tracker:
         )
 
     def _each_for_itself(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        seen = self._looked_at(frame.image, self._detect(frame.image))
+        seen = self._looked_at(frame.image, self._found(frame.image, far=True))
         clear = [face for face in seen if face.score >= CLEAR]
         return tuple(TrackedFace(self._next_number(), face, detected=True) for face in clear)
 
@@ -167,7 +170,8 @@ class Tracker:
         return tuple(tracks)
 
     def _afresh(self) -> tuple[Track, ...]:
-        self._searched, self._left_over = -math.inf, ()
+        self._searched = self._searched_far = -math.inf
+        self._left_over = ()
         return ()
 
     def _searched_for(self, frame: Frame, tracks: tuple[Track, ...]) -> tuple[Face, ...]:
@@ -179,14 +183,23 @@ class Tracker:
         moved = self._glance_searched.shape == seen_now.shape and moved_outside(
             self._glance_searched, seen_now, placed, frame.image.shape
         )
-        if not needs_search(frame.time, self._searched, tracks, moved):
+        far = self._far is not None and frame.time - self._searched_far >= SEARCH_FAR
+        if not (far or needs_search(frame.time, self._searched, tracks, moved)):
             return ()
         self._searched, self._glance_searched = frame.time, seen_now
+        if far:
+            self._searched_far = frame.time
         return tuple(
             face
-            for face in self._detect(frame.image)
+            for face in self._found(frame.image, far)
             if not any(overlap(face, known) > HIDDEN for known in placed)
         )
+
+    def _found(self, image: Image, far: bool) -> tuple[Face, ...]:
+        near_by = self._detect(image)
+        if self._far is None or not far:
+            return near_by
+        return without_doubles([*near_by, *self._far(image)])
 
     def _looked_at(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
         return without_doubles(
@@ -235,7 +248,8 @@ class Tracker:
         kept = [track for track in tracks if track.number is not None or track.evidence < ENOUGH]
         for track in tracks:
             if track.number is None and track.evidence >= ENOUGH:
-                crowded = any(near(track.face, one.face) for one in tracks if one is not track)
+                others = [one for one in tracks if one is not track and one.placed]
+                crowded = any(near(track.face, one.face) for one in others)
                 before = _nearest(track, lost, now, HALF_SEEN if crowded else 1.0)
                 if before is None:
                     kept.append(replace(track, number=self._next_number()))

@@ -37,25 +37,43 @@ def framed(
     resized; with one (LFW) the face nearest the centre is found and aligned to it.
     """
     stored = cache / f"{_key(faces, size, channels, framing)}.npy"
-    if not stored.exists():
+    shape = (len(faces), channels, size, size)
+    if not _is_whole(stored, shape):
         crops = (
             _resized_pictures(faces, size, channels)
             if framing is None
             else _aligned_pictures(faces, size, channels, framing)
         )
-        shape = (len(faces), channels, size, size)
         _write_array(stored, shape, _with_progress(crops, len(faces), f"framing {faces.name}"))
     return np.lib.format.open_memmap(stored, mode="r")
 
 
 def _key(faces: FaceSet, size: int, channels: int, framing: Framing | None) -> str:
+    """By what the pictures hold: others of the same names and sizes are other faces."""
     described = {
         "version": VERSION,
         "framing": None if framing is None else framing.as_json(),
-        "files": [[file.parent.name, file.name, file.stat().st_size] for file in faces.files],
     }
-    digest = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]
-    return f"{faces.name.replace('/', '-')}-{len(faces)}-{size}x{size}x{channels}-{digest}"
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for file in faces.files:
+        digest.update(hashlib.sha256(read_file(file)).digest())
+    name = faces.name.replace("/", "-")
+    return f"{name}-{len(faces)}-{size}x{size}x{channels}-{digest.hexdigest()[:16]}"
+
+
+def _is_whole(stored: Path, shape: tuple[int, ...]) -> bool:
+    """Whether it is there and not cut off, as by a disk that was full."""
+    try:
+        return np.lib.format.open_memmap(stored, mode="r").shape == shape
+    except (OSError, ValueError):
+        return False
+
+
+def read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise RankotomError(f"{file} cannot be read: {error.strerror}.") from error
 
 
 def _resized_pictures(faces: FaceSet, size: int, channels: Channels) -> Iterator[Image]:

@@ -41,6 +41,7 @@ SESSIONS = "sessions"  # where the r key records to when --record does not say
 
 
 class Reach(str, Enum):
+    auto = "auto"
     short = "short"
     full = "full"
 
@@ -131,10 +132,13 @@ def camera(
         Reach,
         typer.Option(
             metavar="NAME",
-            help="[bold]short[/]: faces within two metres; full: within five, and slower.",
+            help=(
+                "[bold]auto[/]: near faces at once, and far ones, to some five metres, within a "
+                "second; short: near ones alone; full: far ones at once, three times as slow."
+            ),
             rich_help_panel=MODEL,
         ),
-    ] = Reach.short,
+    ] = Reach.auto,
     provider: Annotated[
         ProviderName,
         typer.Option(
@@ -199,8 +203,15 @@ def camera(
         for words in (why, target_warning(artifact.card, classifier.provider)):
             if words is not None:
                 print(f"note: {words}", file=sys.stderr)
-        detector = stack.enter_context(FaceDetector(reach.value))
-        reader = Reader(detector.detect, classifier, budget, stills=opened.photographs)
+        near = stack.enter_context(FaceDetector("full" if reach is Reach.full else "short"))
+        far = stack.enter_context(FaceDetector("full")) if reach is Reach.auto else None
+        reader = Reader(
+            near.detect,
+            classifier,
+            budget,
+            far=None if far is None else far.detect,
+            stills=opened.photographs,
+        )
 
         def start_recording() -> Recorder:
             metadata = describe_session(

@@ -51,9 +51,12 @@ def check_outputs(
                 f"cannot draw {plot}: a picture's name ends in {', '.join(most)} or {last}"
             )
     named = None if json_target in (None, STDOUT) else Path(str(json_target))
-    for path in (named, plot, *others):
-        if path is not None:
-            check_target(path)
+    paths = [path for path in (named, plot, *others) if path is not None]
+    for path in paths:
+        check_target(path)
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is not None:
+        raise RankotomError(f"{twice} cannot be two files at once; name another.")
 
 
 def write_json(target: str, figures: Mapping[str, object]) -> None:

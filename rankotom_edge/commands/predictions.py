@@ -163,12 +163,24 @@ def caveat(faces: "FacesUsed", calibrated_on: Iterable["FacesUsed"]) -> str | No
         if faces.sha256 == fitted.sha256 or f"{faces.name}/".startswith(f"{fitted.name}/"):
             which = "these faces"
         elif fitted.name.startswith(f"{faces.name}/"):
-            which = f"{fitted.count:,} of these {faces.count:,} faces"
+            # Of part of a split, nobody wrote down which of its faces those were.
+            overlap = (
+                f"{fitted.count:,} of these {faces.count:,}" if is_whole(faces) else "some of these"
+            )
+            which = f"{overlap} faces"
         else:
             continue
         honest = "--half report" if fitted.name.endswith("/choose") else "that on other faces"
         return f"{which} fitted the temperature; {honest} is the honest figure."
     return None
+
+
+def is_whole(faces: "FacesUsed") -> bool:
+    """All of an official split are here, by the paper's count."""
+    from train.datasets import PAPER_COUNTS
+
+    dataset, _, split = faces.name.partition("/")
+    return PAPER_COUNTS.get(dataset, {}).get(split) == faces.count
 
 
 def target_caveat(card: "ModelCard") -> str | None:

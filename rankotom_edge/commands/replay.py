@@ -23,6 +23,8 @@ from rankotom_edge.commands.viewing import (
 )
 
 if TYPE_CHECKING:
+    from rankotom_edge.controls import Controls
+    from rankotom_edge.moment import Moment, Status
     from rankotom_edge.session import Session
 
 
@@ -63,15 +65,28 @@ def replay(
 def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) -> None:
     from rankotom_edge.desk import Desk
     from rankotom_edge.live import Stop, watch
-    from rankotom_edge.replay import RecordedReader, SessionReel
+    from rankotom_edge.replay import (
+        RecordedReader,
+        ReplayView,
+        SessionReel,
+        as_asked,
+        not_recorded,
+    )
     from rankotom_edge.sources.reel import ReelSource
     from rankotom_edge.tally import Tally
+
+    figures, framing = session.figures, session.crop.framing
+    save = snapshot_to(Path(), figures, framing)
+
+    def snapshot(moment: Moment, status: Status, controls: Controls) -> Path:
+        return save(as_asked(moment, controls, session.crop), status, controls)
 
     paced = shown is not ViewName.none and not fast
     with ended_well(), ExitStack() as stack:
         source = stack.enter_context(ReelSource(SessionReel(session), paced))
-        desk = Desk(snapshot=snapshot_to(Path(), session.figures, session.framing))
-        screen = stack.enter_context(open_view(shown, session.figures, session.framing, picture))
+        desk = Desk(snapshot=snapshot, absent=not_recorded(session))
+        view = stack.enter_context(open_view(shown, figures, framing, picture))
+        screen = ReplayView(view, session.crop)
         tally = Tally(time.monotonic())
         stack.callback(say_what_it_came_to, tally, source, quiet=True)
         watch(source, RecordedReader(session), screen, desk, tally, Stop())

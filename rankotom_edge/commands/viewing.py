@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -144,28 +142,22 @@ def snapshot_to(
 def say_what_it_came_to(tally: Tally, source: Source, quiet: bool = False) -> None:
     """``quiet``: only what went wrong with the source, as where a program reads the stream."""
     remark = source.state.words.partition(": ")[2]
-    if remark and not source.live:
-        print(f"note: {source.name}: {remark}", file=sys.stderr)
-    if not quiet:
-        print(tally.summary(time.monotonic(), source.dropped), file=sys.stderr)
+    with suppress(OSError):  # a terminal that is gone has nobody to tell
+        if remark and not source.live:
+            print(f"note: {source.name}: {remark}", file=sys.stderr)
+        if not quiet:
+            print(tally.summary(time.monotonic(), source.dropped), file=sys.stderr)
 
 
 @contextmanager
 def ended_well() -> Iterator[None]:
     """However the loop ends, the status is one that scripts can go by.
 
-    SIGTERM and a lost terminal end it like Ctrl-C: with everything closed. That nobody reads the
-    stream any more is a reason to end and no error.
+    That nobody reads the stream any more is a reason to end and no error.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
     try:
         yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         drop_output()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

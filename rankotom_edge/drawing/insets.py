@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from rankotom_edge.controls import KEYS
 from rankotom_edge.drawing.canvas import fill, glass, outline, write
 from rankotom_edge.drawing.lettering import text_width
 from rankotom_edge.drawing.panels import FAINT, GROUND, QUIET, TEXT, Measures, reading_colour
@@ -124,10 +123,10 @@ def _figures(image: Image, rect: Rect, figures: Mapping[str, Any], measures: Mea
         write(image, name, (x + size + measures.px(6), y + line * row), measures.text, QUIET)
 
 
-def draw_help(image: Image, area: Rect, measures: Measures) -> None:
+def draw_help(image: Image, area: Rect, keys: Mapping[str, str], measures: Measures) -> None:
     """Every key, and what the mark on a bar means, in the middle of the picture."""
     row, key_room = measures.px(21), measures.px(58)
-    rows = [*KEYS.items(), ("", f"the mark on a bar: {MARKER}")]
+    rows = [*keys.items(), ("", f"the mark on a bar: {MARKER}")]
     widest = max(text_width(words, measures.text) for _, words in rows[:-1])
     width = max(key_room + widest, text_width(rows[-1][1], measures.text)) + 3 * measures.pad
     height = row * len(rows) + 3 * measures.pad

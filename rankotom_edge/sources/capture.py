@@ -19,13 +19,13 @@ from rankotom_edge.faces import Image
 # broken off: it must connect again. So this is patient, and close() does not wait for it.
 OPEN_SECONDS = 6
 READ_SECONDS = 3
+# Nothing can be read before a stream's next whole picture, which ffmpeg sends once in 250: every
+# ten seconds at 25 a second.
+WHOLE_PICTURE_SECONDS = 15
+WITH_PARTIAL_PICTURES = ("udp", "rtsp", "rtsps")
 
 FASTEST = 240.0  # webm files and RTSP cameras that do not know their rate say 1000 or 90000
 
-TIME_LIMITS = [
-    cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, OPEN_SECONDS * 1000,
-    cv2.CAP_PROP_READ_TIMEOUT_MSEC, READ_SECONDS * 1000,
-]  # fmt: skip
 # With one thread FFmpeg holds no frame back (with n threads, n - 1 of them), and spends 16 % less
 # on a 640x480 H.264 clip; it runs beside the loop anyway.
 ONE_THREAD = [cv2.CAP_PROP_N_THREADS, 1]
@@ -64,12 +64,25 @@ def open_camera(index: int) -> cv2.VideoCapture:
     return cv2.VideoCapture(index)
 
 
-def open_stream(url: str) -> cv2.VideoCapture:
-    return cv2.VideoCapture(url, cv2.CAP_FFMPEG, TIME_LIMITS + ONE_THREAD)
+def open_stream(url: str, seconds: float) -> cv2.VideoCapture:
+    return cv2.VideoCapture(url, cv2.CAP_FFMPEG, time_limits(seconds) + ONE_THREAD)
 
 
 def open_pipeline(pipeline: str) -> cv2.VideoCapture:
-    return cv2.VideoCapture(pipeline, cv2.CAP_GSTREAMER, TIME_LIMITS)
+    return cv2.VideoCapture(pipeline, cv2.CAP_GSTREAMER, time_limits(OPEN_SECONDS))
+
+
+def time_limits(to_open: float) -> list[int]:
+    return [
+        cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, round(to_open * 1000),
+        cv2.CAP_PROP_READ_TIMEOUT_MSEC, READ_SECONDS * 1000,
+    ]  # fmt: skip
+
+
+def seconds_to_open(url: str) -> float:
+    """A server that is not there refuses the connection, and that is told at once all the same."""
+    scheme = url.partition("://")[0].lower()
+    return WHOLE_PICTURE_SECONDS if scheme in WITH_PARTIAL_PICTURES else OPEN_SECONDS
 
 
 def has_gstreamer() -> bool:

@@ -52,7 +52,7 @@ class VideoReel:
                 read += 1
                 image = picture_of(capture)
                 if image is not None:
-                    yield Picture(image, time)
+                    yield Picture(image, time, read - 1)
         if read == 0:
             raise RankotomError(
                 f"{self._path} is not a video that OpenCV can read, or is cut off at its start. "
@@ -89,13 +89,13 @@ class ImageReel:
     def pictures(self) -> Generator[Picture, None, None]:
         paths = images_of(self._named)
         read = 0
-        for tried, path in enumerate(paths, start=1):
+        for index, path in enumerate(paths):
             image = read_image(path)
             if image is not None:
-                yield Picture(image, read / self._per_second)
+                yield Picture(image, read / self._per_second, index)
                 read += 1
-            if read < tried:
-                self.remark = f"{tried - read} of {len(paths)} images cannot be read"
+            if read <= index:
+                self.remark = f"{index + 1 - read} of {len(paths)} images cannot be read"
         if read == 0:
             raise RankotomError(
                 f"None of the {len(paths)} images of {self._named} can be read; the first is "

@@ -17,6 +17,10 @@ from calib.errors import RankotomError
 Kind = Literal["demo", "camera", "csi", "pipeline", "stream", "video", "images"]
 
 STREAMS = ("rtsp", "rtsps", "http", "https", "udp")
+NUMBER = "[0-9]{1,18}"  # also one that no camera has: it is absent, and no file
+# A pipeline may do without blanks; then each part must look like one: "hello!.mp4" is a file.
+ELEMENT = r"[A-Za-z]\w*(\s.*)?"
+ELEMENT_OR_CAPS = rf'{ELEMENT}|"?\w+/x-.*'
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 
 WHAT_TO_GIVE = (
@@ -39,7 +43,7 @@ def parse(named: str) -> Named:
     given = named.strip()
     if given == "demo":
         return Named("demo", given, "demo: a still portrait")
-    if re.fullmatch(r"[0-9]{1,4}", given):
+    if re.fullmatch(NUMBER, given):
         return _camera(int(given))
     if given.startswith("file://"):
         return _path(given, url2pathname(urlsplit(given).path))
@@ -71,7 +75,7 @@ def _path(given: str, path: str) -> Named:
 
 
 def _device(given: str) -> Named | None:
-    numbered = re.fullmatch(r"/dev/video([0-9]{1,4})", given)
+    numbered = re.fullmatch(f"/dev/video({NUMBER})", given)
     return _camera(int(numbered[1])) if numbered else None
 
 
@@ -93,10 +97,13 @@ def _url(given: str) -> Named | None:
 
 
 def _pipeline(given: str) -> Named | None:
-    if " ! " not in given:
+    first, *others = (part.strip() for part in given.split("!"))
+    looks_like_one = re.fullmatch(ELEMENT, first, re.DOTALL) and all(
+        re.fullmatch(ELEMENT_OR_CAPS, part, re.DOTALL) for part in others
+    )
+    if not re.search(r"\s!\s", given) and not (others and looks_like_one):
         return None
-    first = given.split()[0]
-    return Named("pipeline", given, f"pipeline {first}")
+    return Named("pipeline", given, f"pipeline {''.join(first.split()[:1])}")
 
 
 def _pattern(given: str) -> Named | None:

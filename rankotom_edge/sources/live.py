@@ -13,13 +13,17 @@ from calib.errors import RankotomError
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.sources.capture import READ_SECONDS, own_fps, picture_of, released
+from rankotom_edge.sources.giving_up import GRACE, Opening
 from rankotom_edge.sources.handover import Handover, abandoned
 from rankotom_edge.sources.reel import Clock, explained
 from rankotom_edge.sources.source import Source, State
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0  # seconds before it is opened again
+AGAIN = 0.1  # seconds before it is opened again for its first picture
 STEADY = 5.0  # seconds of playing after which a loss is a new one, with a short pause
-CLOSE_WITHIN = 0.8  # seconds that close() waits for a device that does not answer
+# Seconds that close() waits for a device that does not answer; a stream that is being opened is
+# mostly given up by then.
+CLOSE_WITHIN = GRACE + 0.5
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
@@ -39,6 +43,8 @@ class LiveSource(Source):
     """A thread reads the device as fast as it delivers, and leaves the newest frame for us.
 
     ``open_capture`` gives an OpenCV capture, opened or not; ``refused`` says why it does not open.
+    One that opens may be without a picture for ``patience`` seconds: FFmpeg looks for no longer
+    than 7 s at a time.
     """
 
     live = True
@@ -51,12 +57,15 @@ class LiveSource(Source):
         open_capture: Callable[[], cv2.VideoCapture],
         refused: Callable[[], RankotomError],
         clock: Clock = time.monotonic,
+        patience: float = 0.0,
     ) -> None:
         self.name = name
         self.fps: float | None = None
+        self._patience = patience
         self._open_capture = open_capture
         self._refused = refused
         self._clock = clock
+        self._opened = False
         self._arrived = 0
         self._first = 0.0  # when the first frame arrived
         self._attempt = 0  # to open it again; 0 while it plays
@@ -98,7 +107,7 @@ class LiveSource(Source):
 
     def _keep_reading(self) -> None:
         try:
-            self._play()
+            self._play_first()
             if self._arrived == 0:
                 self._handover.finish(self._refused())
                 return
@@ -120,9 +129,24 @@ class LiveSource(Source):
     def _wanted(self) -> bool:
         return not self._closing.is_set() and not abandoned()
 
+    def _play_first(self) -> None:
+        deadline = self._clock() + self._patience
+        self._play()
+        while self._opened and self._arrived == 0 and self._clock() < deadline:
+            if self._closing.wait(AGAIN) or abandoned():
+                return
+            self._play()
+
+    def _open(self) -> cv2.VideoCapture:
+        """A device opens at once or not at all; a stream may take longer than anybody waits."""
+        if not self._patience:
+            return self._open_capture()
+        return Opening(self._open_capture, self._patience).result(self._wanted)
+
     def _play(self) -> float:
         """Until the source is lost or closed; for how many seconds there were pictures."""
-        with released(self._open_capture()) as capture:
+        with released(self._open()) as capture:
+            self._opened = capture.isOpened()
             began = last = self._clock()
             while self._wanted() and capture.grab():
                 captured = self._clock()

@@ -17,6 +17,8 @@ from rankotom_edge.sources.source import Source
 # What nobody took yet is dropped inside GStreamer too, where it is cheapest.
 TO_US = "videoconvert ! video/x-raw, format=BGR ! appsink drop=true max-buffers=1 sync=false"
 
+MOST = 2**31 - 1  # that OpenCV can count
+
 
 def open_source(named: str, *, paced: bool = False, clock: Clock = time.monotonic) -> Source:
     """``paced``: a file goes at its own pace by ``clock``, else as fast as it is read.
@@ -54,17 +56,21 @@ def _reel(found: Named) -> Reel:
 
 def _open_camera(found: Named, clock: Clock) -> Source:
     index = int(found.target)
+    if index > MOST:
+        raise devices.explain(index)
     open_capture = partial(capture.open_camera, index)
     return LiveSource(found.name, open_capture, partial(devices.explain, index), clock)
 
 
 def _open_stream(found: Named, clock: Clock) -> Source:
+    seconds = capture.seconds_to_open(found.target)
     error = RankotomError(
-        f"No picture came from {found.name}: nobody answers there, or not within "
-        f"{capture.OPEN_SECONDS} s. Check that it is on and that the address is right, or go on "
+        f"No picture came from {found.name}: nobody sends there, or nothing that can be read "
+        f"within {seconds:g} s. Check that it is on and that the address is right, or go on "
         "without it: --source demo"
     )
-    return LiveSource(found.name, partial(capture.open_stream, found.target), lambda: error, clock)
+    open_capture = partial(capture.open_stream, found.target, seconds)
+    return LiveSource(found.name, open_capture, lambda: error, clock, patience=seconds)
 
 
 def _open_pipeline(found: Named, clock: Clock) -> Source:

@@ -30,6 +30,7 @@ LATE = 0.25  # seconds; less is caught up with, more was a pause and is not
 class Picture:
     image: Image
     time: float  # seconds since the first, by the file's own count
+    index: int | None = None  # from 0, where some cannot be read; None: all can
 
 
 class Reel(Protocol):
@@ -121,7 +122,8 @@ class ReelSource(Source):
     def _decode(self) -> None:
         try:
             with closing(self._reel.pictures()) as pictures:
-                for index, picture in enumerate(pictures):
+                for read, picture in enumerate(pictures):
+                    index = read if picture.index is None else picture.index
                     frame = Frame(picture.image, index, picture.time, captured=self._clock())
                     frame.prepare()
                     if not self._handover.give(frame):

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from calib.diagrams import DIAGONAL, ReliabilityDiagram
 from calib.metrics import Bin
-from rankotom_edge.controls import KEYS
 from rankotom_edge.palette import QUIET_HEX, bgr, emotion_hex
 from rankotom_edge.views.half_blocks import half_blocks
 from rankotom_edge.wording import MARKER
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 ASIDE_WIDTH = 38
 CROP_LINES = 12  # 24 pixels: half of what the network sees, and still a face
-# The picture has no place in the other views; the activation map has none in this one.
-TERMINAL_KEYS = {key: words for key, words in KEYS.items() if key != "c"} | {"p": "a small picture"}
 
 
 def aside(
@@ -40,7 +37,7 @@ def aside(
 ) -> RenderableType | None:
     """One at a time, the one that was asked for most plainly; None: nothing was."""
     if controls.help:
-        return Group(Text(""), _help())
+        return Group(Text(""), _help(controls))
     if controls.reliability:
         return Group(Text(""), _diagram(reliability))
     if (controls.crop or frame is not None) and not colours:
@@ -52,10 +49,12 @@ def aside(
     return None
 
 
-def _help() -> RenderableType:
+def _help(controls: Controls) -> RenderableType:
+    """The picture has no place in the other views; the activation map has none in this one."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    for key, words in TERMINAL_KEYS.items():
-        table.add_row(Text(key, style="bold"), words)
+    for key, words in (controls.keys | {"p": "a small picture"}).items():
+        if key != "c":
+            table.add_row(Text(key, style="bold"), words)
     return Group(table, Text(""), Text(f"{DIAGONAL} {MARKER}", style=QUIET_HEX))
 
 

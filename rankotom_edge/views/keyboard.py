@@ -58,27 +58,31 @@ def _escape_end(pressed: bytes, start: int) -> int | None:
 
 
 class Keyboard:
-    """Reads keys while it is entered, and leaves the terminal as it was."""
+    """Reads keys while it is entered, and leaves the terminal as it was.
+
+    One that is gone (a closed window, a dropped line) is a KeyboardInterrupt, also where no SIGHUP
+    tells of it: whatever failed on the way was for a screen that nobody sees. Where there is no
+    terminal, or no standard input at all, there are no keys.
+    """
 
     def __init__(self, source: TextIO | None = None) -> None:
-        self._source = sys.stdin if source is None else source
+        self._source: TextIO | None = sys.stdin if source is None else source
         self._before: list[Any] | None = None
         self._names: deque[str] = deque()
 
     def key(self) -> str | None:
         """The oldest key that was not asked for yet; None at once where there is none."""
-        if not self._names and self._before is not None:
-            self._names.extend(self._read())
+        if not self._names and self._source is not None and self._before is not None:
+            self._names.extend(self._read(self._source.fileno()))
         return self._names.popleft() if self._names else None
 
-    def _read(self) -> list[str]:
-        number = self._source.fileno()
+    def _read(self, number: int) -> list[str]:
         names: list[str] = []
         pending, wait = b"", 0.0
         while select.select([number], [], [], wait)[0]:
             more = os.read(number, 256)
-            if not more:
-                break
+            if not more:  # nor will there be: without lines, Ctrl-D is a key like any other
+                raise KeyboardInterrupt
             found, pending = split_keys(pending + more, complete=False)
             names += found
             if not pending:
@@ -87,7 +91,7 @@ class Keyboard:
         return names + split_keys(pending, complete=True)[0]
 
     def __enter__(self) -> Keyboard:
-        if self._source.isatty():
+        if self._source is not None and self._source.isatty():
             import termios
             import tty
 
@@ -101,8 +105,12 @@ class Keyboard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
-            import termios
+        if self._source is None or self._before is None:
+            return
+        import termios
 
-            termios.tcsetattr(self._source, termios.TCSADRAIN, self._before)
-            self._before = None
+        before, self._before = self._before, None
+        try:
+            termios.tcsetattr(self._source, termios.TCSADRAIN, before)
+        except termios.error:
+            raise KeyboardInterrupt from None

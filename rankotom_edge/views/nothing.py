@@ -1,4 +1,7 @@
-"""No view: nothing to see, no keys, never closed."""
+"""No view: no keys, never closed, and nothing to see but that a source is lost, or back."""
+
+import sys
+from contextlib import suppress
 
 from rankotom_edge.controls import Controls
 from rankotom_edge.moment import Moment, Status
@@ -10,7 +13,10 @@ class NoView:
     interactive = False
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
-        pass
+        """On standard error: standard output is for those who read the stream."""
+        if status.state.kind != "ended":
+            with suppress(OSError):
+                print(f"note: {status.source}: {status.state.words}", file=sys.stderr)
 
     def key(self) -> str | None:
         return None

@@ -9,8 +9,8 @@ import pytest
 
 from calib.errors import RankotomError
 from calib.temperature import softmax
-from export.artifact import TEMPERATURE, serialised, write_artifact, written
-from rankotom_edge.artifact import Artifact, ModelCard, read_artifact
+from export.artifact import serialised, temperature_of, write_artifact, written
+from rankotom_edge.artifact import TEMPERATURE, Artifact, ModelCard, read_artifact
 from rankotom_edge.classifier import Classifier
 
 
@@ -34,6 +34,15 @@ def test_another_temperature_needs_no_other_graph(
     np.testing.assert_array_equal(before.logits, after.logits)
     np.testing.assert_allclose(before.probabilities, softmax(before.logits, 0.7), atol=1e-6)
     np.testing.assert_allclose(after.probabilities, softmax(after.logits, 3.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1 / 3, 1.0, 20.0])
+def test_every_temperature_is_found_again_in_the_graph(
+    model: onnx.ModelProto, tiny_card: ModelCard, tmp_path: Path, temperature: float
+) -> None:
+    card = replace(tiny_card, temperature=temperature)
+    path = write_artifact(model, card, tmp_path / "model.onnx").path
+    assert temperature_of(onnx.load(path)) == np.float32(temperature)
 
 
 def test_the_same_graph_and_card_give_the_same_bytes(

@@ -1,9 +1,7 @@
-import itertools
-
 import pytest
 
 from calib.drift import Verdict
-from export.gate import Kept, blame, restorations, with_worth
+from export.gate import Kept, blame, fewest_restored, with_worth
 from export.judges import Harm
 from export.latency import Latencies
 
@@ -55,41 +53,38 @@ def test_layers_are_blamed_in_the_order_of_the_harm_that_each_does_alone() -> No
     assert all(len(kept) == 2 for kept in asked)
 
 
-def test_ece_decides_between_layers_of_the_same_nll() -> None:
-    def harm_of(kept: Kept) -> Harm:
-        return Harm(0.1, 0.02 if "a" in kept else 0.01)
+def test_ece_counts_beside_nll() -> None:
+    harms = {"a": Harm(0.010, -0.001), "b": Harm(0.008, 0.02), "c": Harm(0.05, 0.0)}
 
-    assert [each.layer for each in blame(["a", "b"], harm_of)] == ["b", "a"]
+    def harm_of(kept: Kept) -> Harm:
+        (alone,) = harms.keys() - kept
+        return harms[alone]
+
+    assert [each.layer for each in blame(list(harms), harm_of)] == ["c", "b", "a"]
 
 
 LAYERS = [f"layer{number}" for number in range(12)]  # a third of them is four
 
 
-def test_the_fewest_guilty_layers_are_restored() -> None:
-    guilty = {"layer0", "layer2"}
-    first = next(restorations(LAYERS, lambda kept: guilty <= kept))
-    assert first == guilty  # layer1 is between them in the order, and not needed
+@pytest.mark.parametrize("guilty", [{"layer0"}, {"layer2"}, {"layer0", "layer2"}, {"layer3"}])
+def test_the_fewest_guilty_layers_are_restored(guilty: Kept) -> None:
+    asked: list[Kept] = []
 
+    def passes(kept: Kept) -> bool:
+        asked.append(kept)
+        return guilty <= kept
 
-def test_whoever_refuses_a_set_is_offered_that_set_and_more() -> None:
-    choices = list(restorations(LAYERS, lambda kept: "layer1" in kept))
-    assert choices[0] == {"layer1"}
-    assert [len(kept) for kept in choices] == [1, 2, 3]
-    assert all(smaller < larger for smaller, larger in itertools.pairwise(choices))
-
-
-def test_where_anything_is_allowed_the_guiltiest_come_first() -> None:
-    assert list(restorations(LAYERS, lambda kept: True)) == [
-        frozenset(LAYERS[:count]) for count in (1, 2, 3, 4)
-    ]
+    assert fewest_restored(LAYERS, passes) == guilty  # the others before them are not needed
+    assert guilty in asked
+    assert len(asked) == len(set(asked)) <= 7
 
 
 def test_no_more_than_a_third_of_the_layers_is_restored() -> None:
-    tried: list[Kept] = []
+    asked: list[Kept] = []
 
     def never(kept: Kept) -> bool:
-        tried.append(kept)
+        asked.append(kept)
         return False
 
-    assert list(restorations(LAYERS, never)) == []
-    assert max(map(len, tried)) == 4
+    assert fewest_restored(LAYERS, never) is None
+    assert asked == [frozenset(LAYERS[:count]) for count in (1, 2, 3, 4)]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from calib.drift import Limits
 from calib.errors import RankotomError
-from calib.temperature import softmax
+from calib.temperature import fit_temperature, softmax
 from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
 from export.predict import faces_hash
 from export.unlabelled import UnlabelledFaces
@@ -53,7 +53,7 @@ def test_the_parent_itself_does_no_harm_and_passes(
     logits = asked(fp32, judge.choosing)
     temperature = fp32.card.temperature
     assert judge.harm(logits, temperature).nll == pytest.approx(0, abs=1e-6)
-    assert judge.allows(logits, temperature)
+    assert judge.fit(logits) == pytest.approx(temperature, rel=1e-3)
     judged = judge.judged(asked(fp32, judge.judging), temperature)
     assert judged.verdict.passed
 
@@ -66,10 +66,22 @@ def test_noise_on_the_logits_is_harm_and_fails(
     noisy = asked(fp32, judge.choosing, noise=2.0)
     temperature = judge.fit(noisy)
     assert judge.harm(noisy, temperature).nll > 0.05
-    assert not judge.allows(noisy, temperature)
     judged = judge.judged(asked(fp32, judge.judging, noise=2.0), temperature)
     assert not judged.verdict.passed
     assert "predicted emotion changed" in " ".join(judged.verdict.reasons)
+
+
+def test_faces_that_would_move_the_parents_own_temperature_are_not_held_against_a_candidate(
+    labelled: WithLabels, fp32: Artifact
+) -> None:
+    """Every tenth label wrong: the parent itself would be refitted hotter by these faces."""
+    wrong = labelled.choose.labels.copy()
+    wrong[::10] = (wrong[::10] + 1) % len(fp32.card.labels)
+    judge = replace(labelled, choose=replace(labelled.choose, labels=wrong))
+    logits = asked(fp32, judge.choosing)
+    assert fit_temperature(logits, wrong) > 1.2 * fp32.card.temperature
+    assert judge.fit(logits) == pytest.approx(fp32.card.temperature, rel=1e-3)
+    assert judge.fit(2 * logits) == pytest.approx(2 * fp32.card.temperature, rel=1e-3)
 
 
 def test_a_wrong_temperature_breaks_only_calibration_and_only_labels_show_it(

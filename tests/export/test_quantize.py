@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from calib.errors import RankotomError
+from calib.temperature import softmax
+from export.artifact import set_temperature, temperature_of
+from export.half import halved
 from export.quantize import (
     S8S8,
     U8S8,
@@ -64,6 +67,37 @@ def test_a_layer_is_a_convolution_and_what_its_result_runs_through(ready: onnx.M
     everything = [name for names in found.values() for name in names]
     assert len(everything) == len(set(everything))
     assert not set(everything) & set(HEAD)
+
+
+def test_preparing_leaves_the_temperature_and_the_model_alone(
+    fp32: Artifact, ready: onnx.ModelProto
+) -> None:
+    model = onnx.load(fp32.path)
+    before = model.SerializeToString(deterministic=True)
+    assert temperature_of(prepared(model)) == np.float32(fp32.card.temperature)
+    assert model.SerializeToString(deterministic=True) == before
+
+
+@pytest.mark.parametrize("small", ["int8", "fp16"])
+def test_a_parent_at_a_temperature_of_one_can_be_made_small(
+    fp32: Artifact, portraits: NDArray[np.uint8], small: str
+) -> None:
+    """ONNX Runtime folds a division by 1 away."""
+    parent = onnx.load(fp32.path)
+    set_temperature(parent, 1.0)
+    ready = prepared(parent)
+    assert temperature_of(ready) == 1
+    faces = portraits[:16]
+    if small == "int8":
+        ranges = activation_ranges(ready, faces, "minmax", U8S8)
+        model = quantized(ready, ranges, U8S8, frozenset())
+    else:
+        model = halved(ready)
+    for temperature in (1.0, 0.6):
+        set_temperature(model, temperature)
+        session = open_session(model.SerializeToString())
+        said, probabilities = session.run(["logits", "probabilities"], {"faces": faces})
+        np.testing.assert_allclose(probabilities, softmax(said, temperature), atol=1e-6)
 
 
 def test_a_graph_without_a_convolution_is_refused() -> None:

@@ -41,7 +41,7 @@ def shrunk(fp32: Artifact) -> Shrunk:
     used = fp32.card.measured_on.as_json()
     card = replace(fp32.card, name="small", targets=("x86",), quantization={"judged_on": used})
     made = Made(attempt, weighed, TRIED)
-    return Shrunk(fp32, fp32, Judged(judge(drift), drift), made, card)
+    return Shrunk(fp32, fp32, Judged(judge(drift), drift), made, card, fp32.path)
 
 
 def test_it_says_for_whom_it_is_what_was_tried_and_where_it_is(shrunk: Shrunk) -> None:

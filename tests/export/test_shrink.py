@@ -155,7 +155,8 @@ def test_a_rejected_candidate_is_kept_beside_its_place_only_when_asked_for(
     shrunk = shrink(fp32, impossible, "int8", "x86", output, allow_slower=True, keep_rejected=True)
     assert not shrunk.passed
     assert output.read_text() == "what was there before"
-    assert read_artifact(rejected_path(output)).card.precision == "int8"
+    card = read_artifact(rejected_path(output)).card
+    assert (card.precision, card.name) == ("int8", rejected_path(output).stem)
 
 
 def test_a_half_float_model_agrees_with_its_parent(
@@ -184,6 +185,19 @@ def test_weights_too_large_for_half_floats_are_named(
     held.CopyFrom(numpy_helper.from_array(1e6 * numpy_helper.to_array(held), held.name))
     huge = write_artifact(model, fp32.card, tmp_path / "huge.onnx")
     with pytest.raises(RankotomError, match=r"conv1\.weight.*too large for FP16"):
+        shrink(huge, judge, "fp16", "tensorrt", tmp_path / "half.onnx")
+
+
+def test_activations_that_a_gpu_could_not_hold_in_fp16_are_refused(
+    fp32: Artifact, judge: WithLabels, tmp_path: Path
+) -> None:
+    model = onnx.load(fp32.path)
+    held = next(each for each in model.graph.initializer if each.name == "conv1.weight")
+    weights = numpy_helper.to_array(held)
+    large = 3e4 * weights / np.abs(weights).max()
+    held.CopyFrom(numpy_helper.from_array(large.astype(np.float32), held.name))
+    huge = write_artifact(model, fp32.card, tmp_path / "huge.onnx")
+    with pytest.raises(RankotomError, match=r"reaches [\d,]+ on these faces.*FP16 can hold"):
         shrink(huge, judge, "fp16", "tensorrt", tmp_path / "half.onnx")
 
 

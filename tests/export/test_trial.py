@@ -11,6 +11,7 @@ from export.judges import WithLabels
 from export.quantize import prepared
 from export.trial import Trial
 from rankotom_edge.artifact import Artifact
+from rankotom_edge.machine import Target
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def test_the_parent_on_trial_fits_its_own_temperature_and_is_not_smaller(
 ) -> None:
     trial = trial_of(fp32, ready, judge)
     attempt = trial.attempt(ready)
-    assert attempt.harm.nll <= 0  # fitted on these very faces
+    assert attempt.harm.nll == pytest.approx(0, abs=1e-6)
     weighed = trial.weighed(attempt)
     assert weighed.size_ratio == pytest.approx(1, abs=0.01)
     assert weighed.judged.drift is not None
@@ -60,6 +61,21 @@ def test_speed_is_judged_on_the_machine_that_the_candidate_is_for(
     assert weighed.latency_judged is judged
     slower = any("slower" in reason for reason in weighed.verdict.reasons)
     assert slower == (judged and weighed.latencies.ratio > 1)
+
+
+@pytest.mark.parametrize(("target", "judged"), [("arm", True), ("tensorrt", False)])
+def test_a_jetsons_cpu_does_not_judge_what_is_for_its_gpu(
+    fp32: Artifact,
+    ready: onnx.ModelProto,
+    judge: WithLabels,
+    target: Target,
+    judged: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    trial = Trial(fp32, ready, judge, "int8", target, allow_slower=False)
+    assert trial.targets == ("arm", "tensorrt")
+    assert trial.at_home is judged
 
 
 def test_half_floats_are_for_a_gpu_whatever_machine_this_is(

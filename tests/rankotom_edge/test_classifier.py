@@ -3,6 +3,7 @@
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -167,6 +168,17 @@ def test_a_stale_engine_is_named_and_the_cpu_reads(
         "The TensorRT engine of tiny is stale: built for TensorRT 8.6.1 on Nano; this is TensorRT "
         f"10.3.0 on Orin ({BUILD} {tiny_artifact.path}). The CPU reads the faces instead."
     )
+
+
+def test_an_engine_of_an_older_file_is_not_passed_over_in_silence(
+    tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.install(monkeypatch)
+    cached(replace(tiny_artifact, sha256="0" * 64), home)
+    classifier, why = fastest_classifier(tiny_artifact)
+    assert classifier.provider == "cpu"
+    assert why is not None
+    assert "no TensorRT engine of tiny as it is now" in why
 
 
 def test_an_engine_without_tensorrt_gives_way_with_the_reason(

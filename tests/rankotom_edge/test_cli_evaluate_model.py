@@ -112,7 +112,7 @@ def test_the_report_names_the_model_and_the_faces(
 @pytest.mark.parametrize(
     ("fitted", "arguments", "words"),
     [
-        ("ferplus/valid/choose", [], "20 of these 40 faces fitted the temperature; --half report"),
+        ("ferplus/valid/choose", [], "some of these faces fitted the temperature; --half report"),
         (
             "ferplus/valid/choose",
             ["--half", "choose"],
@@ -148,6 +148,22 @@ def test_the_same_faces_are_known_under_another_name() -> None:
     here, there = (FacesUsed(name, 20, "1" * 64) for name in ("mine/valid", "ferplus/choose"))
     assert str(caveat(here, [there])).startswith("these faces fitted")
     assert caveat(replace(here, sha256="2" * 64), [there]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "words"),
+    [
+        ("ferplus/valid", 3_579, "1,790 of these 3,579 faces fitted"),
+        ("ferplus/valid", 2_000, "some of these faces fitted"),
+        ("ferplus/valid", 240, "some of these faces fitted"),
+        ("mine/valid", 3_579, "some of these faces fitted"),
+    ],
+)
+def test_how_many_faces_fitted_is_said_only_where_all_of_the_split_are_here(
+    name: str, count: int, words: str
+) -> None:
+    fitted = FacesUsed(f"{name}/choose", 1_790, "1" * 64)
+    assert str(caveat(FacesUsed(name, count, "2" * 64), [fitted])).startswith(words)
 
 
 def test_where_json_has_standard_output_the_note_is_on_standard_error(

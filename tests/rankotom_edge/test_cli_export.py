@@ -255,16 +255,24 @@ def test_it_runs_without_torch(narrow: Artifact, made_ferplus: Path, tmp_path: P
     assert (tmp_path / "half.onnx").exists()
 
 
-def test_ctrl_c_leaves_nothing_behind_and_ends_with_130(album: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.onnx"
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_half_way_it_leaves_nothing_behind_and_ends_with_130(
+    album: Path, tmp_path: Path, sent: signal.Signals
+) -> None:
+    output, scratch = tmp_path / "out.onnx", tmp_path / "scratch"
+    scratch.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "rankotom_edge", "export", "--int8", "--unlabelled", str(album),
          "-o", str(output)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
     )  # fmt: skip
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
+    end = time.monotonic() + 60
+    while not list(scratch.rglob("augmented.onnx")) and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(sent)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [scratch]
+    assert list(scratch.iterdir()) == []

@@ -12,6 +12,11 @@ def test_a_key_without_a_meaning_changes_nothing() -> None:
     assert pressed(Controls(help=True), "x") == Controls(help=True)
 
 
+def test_keys_that_can_do_nothing_are_not_told() -> None:
+    assert Controls().keys == KEYS
+    assert list(KEYS.keys() - Controls(absent=("v",)).keys.keys()) == ["v"]
+
+
 def test_bars_are_smoothed_until_b_is_pressed() -> None:
     assert Controls().smoothed
     assert not pressed(Controls(), "b").smoothed

@@ -100,6 +100,16 @@ def test_a_recording_that_cannot_go_on_ends_the_run() -> None:
         desk.write(MOMENT)
 
 
+def test_a_key_that_can_do_nothing_here_says_why_and_switches_nothing() -> None:
+    desk = Desk(absent={"c": "not recorded: where the evidence is"})
+    desk.press("c", MOMENT, STATUS, 0.0)
+    assert desk.notice(0.0) == "not recorded: where the evidence is"
+    assert not desk.controls.evidence
+    assert "c" not in desk.controls.keys
+    desk.press("v", MOMENT, STATUS, 1.0)
+    assert desk.controls.crop
+
+
 def test_a_replay_has_nothing_to_record(tmp_path: Path) -> None:
     desk = Desk()
     desk.press("r", MOMENT, STATUS, 0.0)

@@ -24,6 +24,7 @@ from rankotom_edge.monitor import Monitor
 from rankotom_edge.sources import Source, State, open_source
 from rankotom_edge.sources.handover import Handover
 from rankotom_edge.tally import Tally
+from rankotom_edge.views.nothing import NoView
 
 
 class Person:
@@ -161,6 +162,38 @@ def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: 
     paused = [status.dropped for _, status, controls in person.shown if controls.paused]
     assert len(paused) == 36
     assert paused[-1] - paused[0] < 10
+
+
+class Faltering(Source):
+    """Three pictures, a loss, three more."""
+
+    name, live, still, photographs, fps, dropped = "camera 0", True, False, False, 30.0, 0
+
+    def __init__(self) -> None:
+        self._reads = 0
+
+    @property
+    def state(self) -> State:
+        lost = 3 < self._reads <= 6
+        return State("lost", "lost: opening it again") if lost else State("playing", "playing")
+
+    def read(self, timeout: float) -> Frame | None:
+        self._reads += 1
+        if self.state.kind == "lost":
+            return None
+        return Frame(np.zeros((48, 64, 3), np.uint8), self._reads, self._reads / 30, 0.0)
+
+    def close(self) -> None: ...
+
+
+def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
+    reader: Reader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch(Faltering(), reader, NoView(), Desk(), Tally(time.monotonic()), Stop(frames=6))
+    assert capsys.readouterr().err.splitlines() == [
+        "note: camera 0: lost: opening it again",
+        "note: camera 0: playing",
+    ]
 
 
 def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:

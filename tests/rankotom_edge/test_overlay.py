@@ -16,6 +16,7 @@ from rankotom_edge.artifact import load_artifact
 from rankotom_edge.controls import KEYS, Controls
 from rankotom_edge.crop import FERPLUS_FRAMING
 from rankotom_edge.drawing import canvas
+from rankotom_edge.drawing.sheet import divide
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
@@ -250,6 +251,27 @@ def test_pause_nobody_and_nothing_yet_are_said(words: Callable[..., str]) -> Non
     assert "no face" in words(moment())
     assert "no face" not in words(moment(HAPPY))
     assert "waiting for camera 0" in words(None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "interpolation"), [(1080, cv2.INTER_LINEAR), (600, cv2.INTER_AREA)]
+)
+def test_only_a_much_smaller_picture_is_averaged(lines: int, interpolation: int) -> None:
+    """Averaging is slow at 0.95, as beside the line of a window of the frame's own size."""
+    shown = moment(size=(1920, 1080))
+    image = drawn(shown, room=(round(lines * 16 / 9), lines))
+    sheet = divide((1920, 1080), image.shape[1::-1], column=False, foot_lines=1)
+    x, y, width, height = sheet.picture.pixels
+    plain = cv2.resize(shown.frame.image, (width, height), interpolation=interpolation)
+    upper = slice(0, height // 2)  # "no face" is written below
+    assert np.array_equal(image[y : y + height, x : x + width][upper], plain[upper])
+
+
+def test_the_help_leaves_out_the_keys_that_can_do_nothing(words: Callable[..., str]) -> None:
+    said = words(moment(HAPPY), controls=Controls(help=True, absent=("r", "c")))
+    assert KEYS["v"] in said
+    assert KEYS["r"] not in said
+    assert KEYS["c"] not in said
 
 
 def test_the_help_tells_every_key(words: Callable[..., str]) -> None:

@@ -100,7 +100,7 @@ def test_a_session_is_read_back_as_it_was_recorded(
     assert saved["options"] == {"max_error": 0.5}
     assert {"name", "sha256", "precision", "labels", "temperature"} <= saved["model"].keys()
     card = classifier.artifact.card
-    assert (session.framing, session.figures["bins"]) == (card.crop.framing, card.figures["bins"])
+    assert (session.crop, session.figures["bins"]) == (card.crop, card.figures["bins"])
 
 
 def test_without_video_no_picture_is_kept_and_the_replay_is_grey(
@@ -299,6 +299,16 @@ def test_foreign_metadata_is_refused(
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(RankotomError, match=words):
         read_session(tmp_path)
+
+
+def test_an_earlier_session_that_has_the_framing_alone_is_read(
+    tmp_path: Path, metadata: dict[str, object], classifier: Classifier
+) -> None:
+    path = record(tmp_path, metadata, []) / "metadata.json"
+    saved = json.loads(path.read_text())
+    del saved["model"]["size"], saved["model"]["channels"]
+    path.write_text(json.dumps(saved))
+    assert read_session(tmp_path).crop == classifier.artifact.card.crop
 
 
 def test_a_session_without_its_readings_is_refused(

@@ -223,6 +223,49 @@ def test_after_a_cut_there_are_other_people(
     assert [found.track for found in updates[-1]] == [2]
 
 
+def test_who_comes_where_another_has_just_left_is_someone_else(
+    detect: CountingDetector, eileen: Person, twin: Person
+) -> None:
+    one, nobody, other = eileen.on(room(), 320, 230), room(), twin.on(room(), 320, 230)
+    updates = played(detect, [one] * 12 + [nobody] * 12 + [other] * 12)
+    assert numbers(updates[:12]) == {1}
+    assert numbers(updates[24:]) == {2}
+
+
+def test_who_left_and_comes_back_is_the_same(detect: CountingDetector, eileen: Person) -> None:
+    one, nobody = eileen.on(room(), 320, 230), room()
+    updates = played(detect, [one] * 12 + [nobody] * 12 + [one] * 12)
+    assert numbers(updates) == {1}
+
+
+def test_faces_too_far_for_one_detector_are_found_by_the_other(
+    detect: CountingDetector, eileen: Person, twin: Person
+) -> None:
+    scene = room(size=(1280, 720))
+    for person, x in ((eileen, 250), (twin, 640), (eileen, 1000)):
+        scene = person.on(scene, x, 330, width=85)
+    still = [Frame(scene.copy(), index, index / FPS, 0.0) for index in range(16)]
+    with FaceDetector("full") as far:
+        tracker = Tracker(detect, far=far.detect)
+        found = [tracker.update(frame) for frame in still]
+    assert sorted(round(one.face.centre[0], -1) for one in found[-1]) == [250, 640, 1000]
+    alone = Tracker(detect)
+    assert len([alone.update(frame) for frame in still][-1]) < 3  # or it would prove nothing
+
+
+def test_the_detector_for_far_faces_is_asked_once_a_second(eileen: Person) -> None:
+    picture, asked = eileen.on(room(), 320, 230), []
+
+    def far(image: Image) -> tuple[Face, ...]:
+        asked.append(image.shape)
+        return ()
+
+    tracker = Tracker(lambda image: (), far=far)
+    for index in range(round(3 * FPS)):
+        tracker.update(Frame(picture, index, index / FPS, 0.0))
+    assert asked == [picture.shape] * 3
+
+
 def test_a_pause_of_seconds_is_a_new_beginning(detect: CountingDetector, eileen: Person) -> None:
     image = eileen.on(room(), 320, 230)
     tracker = Tracker(detect)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 from pathlib import Path
 
@@ -51,6 +52,28 @@ def test_pictures_are_decoded_once(faces: FaceSet, tmp_path: Path) -> None:
     written = stored.stat().st_mtime_ns
     assert (framed(faces, 48, 1, None, tmp_path / "cache") == first).all()
     assert stored.stat().st_mtime_ns == written
+
+
+def test_other_pictures_of_the_same_names_and_sizes_are_other_faces(
+    faces: FaceSet, tmp_path: Path
+) -> None:
+    first = np.array(framed(faces, 48, 1, None, tmp_path / "cache"))
+    before = faces.files[0].stat()
+    other = np.random.default_rng(1).integers(0, 256, (48, 48), dtype=np.uint8)
+    cv2.imwrite(str(faces.files[0]), other)
+    os.utime(faces.files[0], ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert faces.files[0].stat().st_size == before.st_size
+    again = framed(faces, 48, 1, None, tmp_path / "cache")
+    assert (again[0] == other).all()
+    assert (again[1:] == first[1:]).all()
+
+
+def test_a_cache_that_was_cut_off_is_made_again(faces: FaceSet, tmp_path: Path) -> None:
+    first = np.array(framed(faces, 48, 1, None, tmp_path / "cache"))
+    (stored,) = (tmp_path / "cache").iterdir()
+    for left in (0, 40, 3000):
+        stored.write_bytes(stored.read_bytes()[:left])
+        assert (framed(faces, 48, 1, None, tmp_path / "cache") == first).all()
 
 
 def test_other_faces_are_never_served_from_the_same_cache(faces: FaceSet, tmp_path: Path) -> None:

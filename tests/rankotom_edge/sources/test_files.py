@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 import cv2
@@ -13,7 +14,8 @@ import pytest
 from calib.errors import RankotomError
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
-from rankotom_edge.sources import Source, open_source
+from rankotom_edge.sources import Source, files, open_source
+from rankotom_edge.sources.capture import picture_of
 from rankotom_edge.sources.files import breaks_off, natural_order, step
 
 CLIPS = Path(__file__).parents[4] / "shared" / "data" / "clips"
@@ -198,9 +200,28 @@ def test_broken_images_are_passed_over_quietly_and_counted(
     for number in (1, 6):
         write_image(tmp_path / f"{number}.png", number)
     with open_source(str(tmp_path)) as source:
-        assert [number_of(frame.image) for frame in frames_of(source)] == [1, 6]
+        frames = list(frames_of(source))
         assert source.state.words == "ended: 4 of 6 images cannot be read"
+    assert [number_of(frame.image) for frame in frames] == [1, 6]
+    assert [frame.index for frame in frames] == [0, 5]
+    assert [frame.time for frame in frames] == pytest.approx([0, 0.1])
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_damaged_frame_of_a_video_leaves_a_gap_in_the_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = count()
+
+    def damaged_at_first_and_later(capture: cv2.VideoCapture) -> Image | None:
+        image = picture_of(capture)
+        return None if next(taken) in (0, 3, 4) else image
+
+    monkeypatch.setattr(files, "picture_of", damaged_at_first_and_later)
+    with open_source(str(write_video(tmp_path / "clip.avi", count=8))) as source:
+        frames = list(frames_of(source))
+    assert [frame.index for frame in frames] == [1, 2, 5, 6, 7]
+    assert [number_of(frame.image) for frame in frames] == [1, 2, 5, 6, 7]
 
 
 def test_a_folder_where_no_image_can_be_read_is_refused(tmp_path: Path) -> None:

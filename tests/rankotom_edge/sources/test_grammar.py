@@ -22,6 +22,8 @@ from rankotom_edge.sources.grammar import parse, without_password
         ("HTTPS://host/cam", "stream", "HTTPS://host/cam", "HTTPS://host/cam"),
         ("udp://@:5000", "stream", "udp://@:5000", "udp://@:5000"),
         ("v4l2src ! jpegdec", "pipeline", "v4l2src ! jpegdec", "pipeline v4l2src"),
+        ("a!b!c", "pipeline", "a!b!c", "pipeline a"),
+        ("/dev/video12345", "camera", "12345", "camera 12345"),
         ("/shots/*.png", "images", "/shots/*.png", "/shots/*.png"),
     ],
 )
@@ -100,6 +102,31 @@ def test_what_is_no_source_is_refused_with_all_that_may_be_given(given: str) -> 
         parse(given)
     for hint in ("/dev/video0", "csi://0", "GIF", "folder", "rtsp://", "GStreamer", "demo"):
         assert hint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "videotestsrc!videoconvert!appsink",
+        "v4l2src device=/dev/video0!video/x-raw,width=640!appsink",
+        "v4l2src device=/dev/video0 !\n  jpegdec !\n  appsink",
+        "v4l2src\n! jpegdec\n! appsink",
+    ],
+)
+def test_a_pipeline_may_do_without_blanks_and_go_over_lines(given: str) -> None:
+    found = parse(given)
+    assert (found.kind, found.target) == ("pipeline", given)
+    assert found.name in ("pipeline videotestsrc", "pipeline v4l2src")
+
+
+@pytest.mark.parametrize("given", ["surprise!.mp4", "hello!you.mp4", "!", "a!", "shots!/1.png"])
+def test_a_missing_file_with_an_exclamation_mark_is_no_pipeline(given: str) -> None:
+    with pytest.raises(RankotomError, match="no such file"):
+        parse(given)
+
+
+def test_a_pattern_that_leaves_letters_out_is_no_pipeline() -> None:
+    assert parse("shots/[!a]*.png").kind == "images"
 
 
 def test_a_long_pipeline_is_not_tried_as_a_file_name() -> None:

@@ -215,6 +215,9 @@ class Unsteady:
         self._capture = open_video(str(path))
         self._count = 0
 
+    def isOpened(self) -> bool:  # noqa: N802  (as OpenCV spells it)
+        return self._capture.isOpened()
+
     def get(self, setting: int) -> float:
         return float("nan") if setting == cv2.CAP_PROP_FPS else self._capture.get(setting)
 
@@ -274,6 +277,27 @@ def test_a_camera_that_does_not_open_is_an_error_and_not_a_retry(tmp_path: Path)
     with pytest.raises(RankotomError, match="no such camera"):
         LiveSource("camera 0", open_capture, no_camera)
     assert tries == 1
+
+
+def played_out(clip: Path) -> cv2.VideoCapture:
+    """Open, and without a picture."""
+    capture = open_video(str(clip))
+    while capture.grab():
+        pass
+    return capture
+
+
+def test_a_stream_that_opens_before_it_has_a_picture_is_opened_again_for_it(clip: Path) -> None:
+    openings = [played_out(clip), played_out(clip), open_video(str(clip))]
+    with LiveSource("a stream", lambda: openings.pop(0), no_camera, patience=15) as source:
+        assert source.read(timeout=10) is not None
+
+
+def test_the_patience_for_a_first_picture_has_an_end(clip: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(RankotomError, match="no such camera"):
+        LiveSource("a stream", lambda: played_out(clip), no_camera, patience=0.5)
+    assert 0.5 <= time.monotonic() - began < 5
 
 
 def test_the_pauses_grow_to_ten_seconds() -> None:

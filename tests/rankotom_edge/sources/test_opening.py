@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import cv2
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.sources import open_source
+from rankotom_edge.sources import capture, open_source
 from rankotom_edge.sources.capture import has_gstreamer
 from rankotom_edge.sources.opening import csi_pipeline
 
@@ -24,6 +26,12 @@ def test_an_absent_camera_is_an_error_at_once_and_leaves_nothing(named: str) -> 
     with pytest.raises(RankotomError, match=r"Camera 63 is absent.*\n.*--source demo"):
         open_source(named)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("number", ["12345", "99999999999"])
+def test_a_number_that_no_camera_has_is_an_absent_camera_and_no_file(number: str) -> None:
+    with pytest.raises(RankotomError, match=rf"Camera {number} is absent.*\nCameras found: "):
+        open_source(number)
 
 
 @without_gstreamer
@@ -46,6 +54,19 @@ def test_a_stream_that_nobody_sends_is_an_error_that_hides_the_password() -> Non
         open_source("http://admin:s3cret@127.0.0.1:9/cam.mjpg")
     assert "s3cret" not in str(refused.value)
     assert threading.active_count() == before
+
+
+def test_a_stream_that_nobody_sends_is_waited_for_and_no_more_is_said_than_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(capture, "WHOLE_PICTURE_SECONDS", 0.5)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"udp://127.0.0.1:{taken.getsockname()[1]}"
+    began = time.monotonic()
+    with pytest.raises(RankotomError, match=r"nobody sends there, or nothing .* within 0\.5 s"):
+        open_source(url)
+    assert 0.5 <= time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(

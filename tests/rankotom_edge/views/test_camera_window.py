@@ -26,6 +26,20 @@ def within(seconds: float, condition: Callable[[], object]) -> bool:
     return True
 
 
+def test_beside_a_screen_nothing_is_kept_either(screen: str, tmp_path: Path) -> None:
+    """MediaPipe starts OpenGL there, which would leave its shaders in the cache."""
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "DISPLAY": screen}
+    command = [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo"]
+    subprocess.run(
+        [*command, "--view", "none", "--frames", "5"],
+        env={**os.environ, **home},
+        cwd=Path(__file__).parents[3],
+        check=True,
+        capture_output=True,
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_keys_record_save_and_quit_and_nothing_else_is_written(screen: str, tmp_path: Path) -> None:
     environment = {**os.environ, "DISPLAY": screen}
 

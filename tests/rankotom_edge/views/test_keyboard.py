@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import sys
 import termios
 import threading
 import time
@@ -67,6 +68,41 @@ def test_a_file_or_a_pipe_has_no_keys(tmp_path: Path) -> None:
     path.write_text("qqq")
     with path.open() as file, Keyboard(file) as keyboard:
         assert keyboard.key() is None
+
+
+def test_without_standard_input_there_are_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with Keyboard() as keyboard:
+        assert keyboard.key() is None
+
+
+def lose(ours: int) -> None:
+    """The number stays taken, by a file that may be closed."""
+    elsewhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(elsewhere, ours)
+    os.close(elsewhere)
+
+
+def test_a_terminal_that_is_gone_is_like_ctrl_c(terminal: tuple[int, TextIO]) -> None:
+    ours, theirs = terminal
+    keyboard = Keyboard(theirs).__enter__()
+    lose(ours)
+    with pytest.raises(KeyboardInterrupt):
+        keyboard.key()
+    with pytest.raises(KeyboardInterrupt):
+        keyboard.__exit__(None, None, None)
+
+
+def test_what_failed_for_want_of_the_terminal_is_no_error(terminal: tuple[int, TextIO]) -> None:
+    ours, theirs = terminal
+
+    def draw() -> None:
+        with Keyboard(theirs):
+            lose(ours)
+            os.write(theirs.fileno(), b"a page")
+
+    with pytest.raises(KeyboardInterrupt):
+        draw()
 
 
 @pytest.mark.parametrize(

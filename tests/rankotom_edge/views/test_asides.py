@@ -1,0 +1,17 @@
+from io import StringIO
+
+from rich.console import Console
+
+from rankotom_edge.controls import KEYS, Controls
+from rankotom_edge.views.asides import aside
+from rankotom_edge.wording import Reliability
+
+
+def test_the_help_leaves_out_the_keys_that_can_do_nothing(reliability: Reliability) -> None:
+    controls = Controls(help=True, absent=("r", "c", "v"))
+    console = Console(file=StringIO(), record=True, width=80)
+    console.print(aside(None, (), controls, reliability, lines=20, colours=True))
+    helped = console.export_text()
+    for key, words in KEYS.items():
+        assert (words in helped) is (key not in ("r", "c", "v"))
+    assert "a small picture" in helped
