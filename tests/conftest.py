@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from calib.emotions import EMOTIONS
 
 if TYPE_CHECKING:
     from rankotom_edge.artifact import Artifact, ModelCard
     from train.networks import ResNet
+
+# A machine that others share takes its time now and then.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 SIZE = 32
 FACES = {"FER2013Valid": ("PublicTest", 40), "FER2013Test": ("PrivateTest", 12)}

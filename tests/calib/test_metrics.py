@@ -225,7 +225,7 @@ def test_a_perfectly_calibrated_classifier_has_an_ece_near_zero() -> None:
     assert adaptive_ece(confidence, correct) < 0.006
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(outcomes)
 def test_torchmetrics_agrees_on_edges_ties_and_empty_bins(rows: list[tuple[float, bool]]) -> None:
     torch = pytest.importorskip("torch")

@@ -126,7 +126,7 @@ def test_a_single_compound_face_survives_resamples_that_miss_it() -> None:
         assert matched.high == 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000))
 def test_paired_intervals_are_narrower_than_unpaired_ones_for_models_alike(
     make_predictions: MakePredictions, seed: int

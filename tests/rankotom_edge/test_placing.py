@@ -54,7 +54,7 @@ faces_anywhere = st.builds(
 ).map(lambda face: face.within(PICTURE))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     moments=st.lists(
         st.dictionaries(st.integers(1, 12), faces_anywhere, max_size=8), min_size=1, max_size=3
