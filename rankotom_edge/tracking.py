@@ -47,6 +47,7 @@ ENOUGH = 0.6
 CLEAR = 0.75  # a still picture has one look to tell
 
 RENEWED = 0.3  # share of a new look in how a person is remembered
+STRANGER = 0.14  # unlikeness from which on it is somebody else (see identity)
 HALF_SEEN = 0.4  # what looks count for in someone who comes out from behind another
 HIDDEN = 0.2  # overlap of boxes from which on two faces are one, or one behind the other
 
@@ -223,7 +224,8 @@ class Tracker:
             unseen_for = 0.0 if track.placed else now - track.sighted
             for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True)):
                 unlike = unlikeness(track.likeness, seen)
-                costs[row, column] = distance(track.face, face, unlike, unseen_for)
+                if track.placed or unlike <= STRANGER:
+                    costs[row, column] = distance(track.face, face, unlike, unseen_for)
         found = dict(associate(costs))
         newcomers = [
             Track(None, face, seen, 0.0, now, now, placed=True)
@@ -267,8 +269,12 @@ def _confirmed(track: Track, face: Face, seen: Signature, now: float) -> Track:
 
 
 def _nearest(track: Track, lost: Sequence[Track], now: float, trust: float) -> Track | None:
+    """Who of the lost it may be: after an absence looks must agree, wherever it is."""
+
     def apart(one: Track) -> float:
         unlike = trust * unlikeness(one.likeness, track.likeness)
+        if unlike > STRANGER:
+            return math.inf
         return distance(one.face, track.face, unlike, now - one.sighted)
 
     nearest = min(lost, key=apart, default=None)
