@@ -233,7 +233,7 @@ def draw_plot(measured: Sequence[Measured], path: Path) -> None:
         panel.grid(axis="x", alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(range(len(names)), names)
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(names) - 0.5, -0.5)  # the first on top
     figure.tight_layout()
     with replacing(path) as file:
         figure.savefig(file, dpi=130)
