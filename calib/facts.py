@@ -61,6 +61,6 @@ def _latency(drift: Drift) -> str:
 
 
 def _restored(drift: Drift) -> tuple[object, ...]:
-    """The layers that the gate left in FP32, where the candidate says."""
+    """The layers that stayed in FP32, where the candidate says."""
     layers = drift.candidate.model.get("layers_in_fp32", ())
     return tuple(layers) if isinstance(layers, (list, tuple)) else ()

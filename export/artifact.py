@@ -13,8 +13,9 @@ from onnx import numpy_helper
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from calib.files import replacing
-from rankotom_edge.artifact import PREFIX, Artifact, ModelCard, read_artifact
 from rankotom_edge.artifact import TEMPERATURE as TEMPERATURE
+from rankotom_edge.artifact import Artifact, read_artifact
+from rankotom_edge.card import PREFIX, ModelCard
 
 
 @contextmanager

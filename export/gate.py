@@ -51,11 +51,15 @@ def blame(layers: Sequence[str], harm_of: Callable[[Kept], Harm]) -> tuple[Layer
 def fewest_restored(ranked: Sequence[str], passes: Callable[[Kept], bool]) -> Kept | None:
     """The layers to restore for the gate to pass; None where a third of them does not suffice.
 
-    The guilty are restored in their order until it does; then each that was not needed for that,
-    the least guilty first, is quantized again.
+    One alone, if that is enough. Else the guilty are restored in their order until it is; then each
+    that was not needed for that, the least guilty first, is quantized again.
     """
-    restored: Kept = frozenset()
-    for layer in ranked[: most_restored(len(ranked))]:
+    suspects = ranked[: most_restored(len(ranked))]
+    for layer in suspects:
+        if passes(frozenset({layer})):
+            return frozenset({layer})
+    restored: Kept = frozenset(suspects[:1])
+    for layer in suspects[1:]:
         restored |= {layer}
         if passes(restored):
             break

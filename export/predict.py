@@ -12,14 +12,8 @@ from rich.progress import track
 from calib.arrays import FloatArray, IntArray
 from calib.errors import RankotomError
 from calib.predictions import Predictions
-from rankotom_edge.artifact import (
-    INPUT,
-    LOGITS,
-    PROBABILITIES,
-    Artifact,
-    CropContract,
-    FacesUsed,
-)
+from rankotom_edge.artifact import INPUT, LOGITS, PROBABILITIES, Artifact
+from rankotom_edge.card import CropContract, FacesUsed
 from rankotom_edge.runtime import Session, open_session
 from rankotom_edge.target import needs_exact_arithmetic
 from train.align import framed

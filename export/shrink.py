@@ -28,10 +28,12 @@ from export.quantize import (
     quantized,
     scheme_for,
 )
+from export.scratch import scratch
 from export.trial import Attempt, Trial, Weighed
 from export.trt_rules import tensorrt_problems
 from rankotom_edge import __version__
-from rankotom_edge.artifact import Artifact, ModelCard
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.machine import Target
 
 Precision = Literal["int8", "fp16"]
@@ -120,9 +122,10 @@ def shrink(
     """The file is at ``output`` only if the gate says yes; a rejected one is beside it, if kept."""
     check_parent(parent, output)
     say("preparing the graph")
-    model = prepared(onnx.load(parent.path))
-    trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
-    made = as_fp16(trial, say) if precision == "fp16" else as_int8(trial, say)
+    with scratch():
+        model = prepared(onnx.load(parent.path))
+        trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
+        made = as_fp16(trial, say) if precision == "fp16" else as_int8(trial, say)
     check_rules(made.attempt.model, trial.targets)
     place = output if made.weighed.verdict.passed else rejected_path(output)
     card = card_of(parent, trial, made, place.stem)
@@ -138,8 +141,11 @@ def check_parent(parent: Artifact, output: Path) -> None:
         raise RankotomError(
             f"{parent.card.name} is {parent.card.precision} already; give its FP32 parent."
         )
-    if output.resolve() == parent.path.resolve():
-        raise RankotomError(f"{output} is the FP32 model itself; choose another --output.")
+    if parent.path.resolve() in (output.resolve(), rejected_path(output).resolve()):
+        raise RankotomError(
+            f"{output} (or, turned down, {rejected_path(output).name}) is the FP32 model itself; "
+            "choose another --output."
+        )
 
 
 def as_fp16(trial: Trial, say: Say) -> Made:

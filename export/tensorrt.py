@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from calib.errors import RankotomError
 from calib.files import check_target, replacing
+from export.scratch import ENDING
 from export.trt_rules import tensorrt_problems
 from rankotom_edge.artifact import INPUT, Artifact
 from rankotom_edge.classifier import Classifier
@@ -212,11 +213,15 @@ def build_progress(trt: ModuleType, title: str) -> Iterator[BuildProgress]:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         progress.stopped = True
 
-    before = signal.signal(signal.SIGINT, stop)
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number in ENDING:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, stop)
     try:
         with progress.bars:
             yield progress
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if progress.stopped:
         raise KeyboardInterrupt

@@ -22,17 +22,8 @@ from calib.temperature import at_bound, fit_temperature, softmax
 from export.artifact import TEMPERATURE, figures_of, written
 from export.predict import LabelledFaces, answers, labelled_faces
 from rankotom_edge import __version__
-from rankotom_edge.artifact import (
-    EVIDENCE,
-    INPUT,
-    LOGITS,
-    PROBABILITIES,
-    Artifact,
-    CropContract,
-    FacesUsed,
-    ModelCard,
-    read_artifact,
-)
+from rankotom_edge.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact, read_artifact
+from rankotom_edge.card import CropContract, FacesUsed, ModelCard
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.crop import FERPLUS_FRAMING, Framing
 from rankotom_edge.runtime import open_session

@@ -22,7 +22,7 @@ from rich.progress import track
 
 from calib.errors import RankotomError
 from export.predict import faces_hash
-from rankotom_edge.artifact import CropContract, FacesUsed
+from rankotom_edge.card import CropContract, FacesUsed
 from rankotom_edge.closing import Closing
 from rankotom_edge.crop import crop
 from rankotom_edge.faces import Face, FaceDetector, Image

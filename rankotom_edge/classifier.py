@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.artifact import (
-    EVIDENCE,
-    INPUT,
-    LOGITS,
-    PROBABILITIES,
-    Artifact,
-    ModelCard,
-)
+from rankotom_edge.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.closing import Closing
 from rankotom_edge.engine import Engine, any_engines, engines_folder, open_engine
 from rankotom_edge.faces import Image

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import math
-import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.artifact import EMBEDDED, INPUT, Artifact
+from rankotom_edge.artifact import INPUT, Artifact
 from rankotom_edge.closing import Closing
+from rankotom_edge.models import INT8_S8S8
 
 if TYPE_CHECKING:
     import tensorrt
@@ -114,8 +114,15 @@ def open_engine(artifact: Artifact, folder: Path) -> Engine:
 
 
 def how_to_build(artifact: Artifact) -> str:
-    named = artifact.path.stem if artifact.path.parent == EMBEDDED else str(artifact.path)
-    return f"to build it: rankotom-edge export --tensorrt {shlex.quote(named)}"
+    card = artifact.card
+    if card.precision == "int8" and "tensorrt" not in card.targets:
+        way = (
+            f"rankotom-edge export --tensorrt, then camera --model {INT8_S8S8}"
+            if artifact.embedded
+            else "rankotom-edge export --int8 --tensorrt, of its FP32 parent"
+        )
+        return f"TensorRT takes no file that is made for {' and '.join(card.targets)}: {way}"
+    return f"to build it: rankotom-edge export --tensorrt {artifact.spoken_name}"
 
 
 def _no_engine(artifact: Artifact, folder: Path) -> str:

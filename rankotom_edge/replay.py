@@ -15,7 +15,7 @@ from rankotom_edge.sources.reel import Picture
 from rankotom_edge.tracking import TrackedFace
 
 if TYPE_CHECKING:
-    from rankotom_edge.artifact import CropContract
+    from rankotom_edge.card import CropContract
     from rankotom_edge.controls import Controls
     from rankotom_edge.live import View
     from rankotom_edge.moment import Status

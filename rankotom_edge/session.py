@@ -32,7 +32,8 @@ import numpy as np
 from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from rankotom_edge import __version__
-from rankotom_edge.artifact import Artifact, CropContract
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import CropContract
 from rankotom_edge.closing import Closing
 from rankotom_edge.crop import crop
 from rankotom_edge.faces import Image

@@ -8,7 +8,7 @@ is slower than FP32, but keeps what its bars mean.
 
 import platform
 
-from rankotom_edge.artifact import ModelCard
+from rankotom_edge.card import ModelCard
 from rankotom_edge.machine import Target, this_machine
 from rankotom_edge.runtime import Provider
 

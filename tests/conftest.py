@@ -15,7 +15,8 @@ from hypothesis import settings
 from calib.emotions import EMOTIONS
 
 if TYPE_CHECKING:
-    from rankotom_edge.artifact import Artifact, ModelCard
+    from rankotom_edge.artifact import Artifact
+    from rankotom_edge.card import ModelCard
     from train.networks import ResNet
 
 # A machine that others share takes its time now and then.
@@ -76,7 +77,7 @@ def tiny_network() -> ResNet:
 
 @pytest.fixture(scope="session")
 def tiny_card() -> ModelCard:
-    from rankotom_edge.artifact import CropContract, FacesUsed, ModelCard
+    from rankotom_edge.card import CropContract, FacesUsed, ModelCard
     from rankotom_edge.crop import FERPLUS_FRAMING
 
     shares = dict.fromkeys(("accuracy", "ece", "aece", "mce"), 0.25)

@@ -209,11 +209,13 @@ def export(
         seed=seed,
     )
     written, document = make_smaller(wish, json, plot)
-    if tensorrt and written is not None:
-        document["engine"] = _build_engine(str(written))
-    if json is not None:
-        write_json(json, document)
-    elif "engine" in document:
+    try:
+        if tensorrt and written is not None:
+            document["engine"] = _build_engine(str(written))
+    finally:  # the file is there, whatever becomes of its engine
+        if json is not None:
+            write_json(json, document)
+    if json is None and "engine" in document:
         _show_engine(document["engine"])
     if written is None:
         raise typer.Exit(1)
@@ -268,6 +270,7 @@ def _build_engine(model: str) -> dict[str, Any]:
         "engine": str(built.path),
         "device": asdict(built.device),
         "difference": built.difference,
+        "use": artifact.spoken_name,
         "model": artifact.summary(),
     }
 
@@ -277,3 +280,4 @@ def _show_engine(engine: Mapping[str, Any]) -> None:
     typer.echo(f"engine       {engine['engine']}")
     typer.echo(f"for          TensorRT {device['tensorrt']} on {device['gpu']}")
     typer.echo(f"agreement    probabilities within {engine['difference']:.2g} of ONNX Runtime's")
+    typer.echo(f"to use it    rankotom-edge camera --model {engine['use']}")

@@ -16,7 +16,8 @@ from calib.errors import RankotomError
 if TYPE_CHECKING:
     from calib.evaluation import Evaluation
     from calib.predictions import Predictions
-    from rankotom_edge.artifact import Artifact, FacesUsed, ModelCard
+    from rankotom_edge.artifact import Artifact
+    from rankotom_edge.card import FacesUsed, ModelCard
     from train.datasets import FaceSet
 
 PREDICTIONS_HELP = (

@@ -52,7 +52,7 @@ def make_smaller(
 ) -> tuple[Path | None, dict[str, Any]]:
     """The file that was written, or None where the gate said no; and the report as JSON."""
     from export.report import shrunk_report
-    from export.shrink import check_parent, shrink, uncalibrated
+    from export.shrink import check_parent, rejected_path, shrink, uncalibrated
     from rankotom_edge.artifact import load_artifact
 
     if wish.target is None:
@@ -60,7 +60,8 @@ def make_smaller(
     parent = load_artifact(wish.model)
     output = wish.output or default_output(parent.card.name, wish)
     check_parent(parent, output)
-    check_outputs(json, plot, [output])
+    rejected = [rejected_path(output)] if wish.keep_rejected else []
+    check_outputs(json, plot, [output, *rejected])
     judge, notes = judge_for(parent, wish)
     with told() as say:
         shrunk = shrink(

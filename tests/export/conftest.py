@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from calib.predictions import Predictions
 from export.judges import WithLabels
 from export.predict import LabelledFaces, faces_hash
-from rankotom_edge.artifact import Artifact, FacesUsed, load_artifact
+from rankotom_edge.artifact import Artifact, load_artifact
+from rankotom_edge.card import FacesUsed
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.crop import crop
 from rankotom_edge.faces import FaceDetector

@@ -10,7 +10,8 @@ import pytest
 from calib.errors import RankotomError
 from calib.temperature import softmax
 from export.artifact import serialised, temperature_of, write_artifact, written
-from rankotom_edge.artifact import TEMPERATURE, Artifact, ModelCard, read_artifact
+from rankotom_edge.artifact import TEMPERATURE, Artifact, read_artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.classifier import Classifier
 
 

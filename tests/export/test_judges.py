@@ -11,7 +11,8 @@ from calib.temperature import fit_temperature, softmax
 from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
 from export.predict import faces_hash
 from export.unlabelled import UnlabelledFaces
-from rankotom_edge.artifact import Artifact, FacesUsed
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import FacesUsed
 from rankotom_edge.classifier import Classifier
 
 MakeJudge = Callable[..., WithLabels]

@@ -1,4 +1,6 @@
+import time
 from itertools import accumulate
+from typing import cast
 
 import pytest
 
@@ -9,8 +11,11 @@ from export.latency import (
     latency_of_one_face,
     medians_in_turn,
 )
-from rankotom_edge.artifact import Artifact
-from rankotom_edge.runtime import open_session
+from rankotom_edge.artifact import Artifact, load_artifact
+from rankotom_edge.doctor.machine import CPUINFO, features
+from rankotom_edge.machine import this_machine
+from rankotom_edge.models import FP32, INT8
+from rankotom_edge.runtime import Session, open_session
 
 
 def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:
@@ -46,3 +51,28 @@ def test_a_model_takes_about_as_long_as_itself(fp32: Artifact) -> None:
     session = open_session(fp32.path)
     measured = compare_latency(session, session, rounds=20)
     assert 0.2 < measured.ratio < 5
+
+
+def test_time_that_others_have_the_machine_for_does_not_count(fp32: Artifact) -> None:
+    """A long call would be interrupted, and a short one not."""
+    session = open_session(fp32.path)
+
+    class Disturbed:
+        def get_inputs(self) -> object:
+            return session.get_inputs()
+
+        def run(self, *given: object) -> object:
+            time.sleep(0.02)
+            return session.run(*given)
+
+    measured = compare_latency(session, cast(Session, Disturbed()), rounds=20)
+    assert measured.ratio < 2
+
+
+@pytest.mark.skipif(
+    this_machine() != "x86" or not {"avx512_vnni", "avx_vnni"} & features(CPUINFO.read_text()),
+    reason="this CPU has no VNNI, without which bytes are not multiplied so much faster",
+)
+def test_with_vnni_int8_is_at_least_two_and_a_half_times_as_fast() -> None:
+    before, after = latency_of_one_face(load_artifact(FP32), load_artifact(INT8))
+    assert before / after >= 2.5

@@ -9,7 +9,8 @@ import pytest
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from export.predict import faces_hash, labelled_faces, predict
-from rankotom_edge.artifact import Artifact, ModelCard
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.classifier import Classifier
 from train.datasets import FaceSet, load_dataset
 

@@ -167,15 +167,19 @@ def test_a_folder_that_cannot_be_made_is_told(
         build_engine(tiny_artifact, tmp_path / "file" / "engines")
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_build_and_leaves_nothing(
-    tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_artifact: Artifact,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sent: signal.Signals,
 ) -> None:
-    stand_in.install(monkeypatch, interrupted=True)
-    before = signal.getsignal(signal.SIGINT)
+    stand_in.install(monkeypatch, interrupted_by=sent)
+    before = signal.getsignal(sent)
     with pytest.raises(KeyboardInterrupt):
         build_engine(tiny_artifact, tmp_path)
     assert list(tmp_path.iterdir()) == []
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(sent) is before
 
 
 def test_progress_shows_a_bar_for_each_phase_under_way() -> None:

@@ -18,7 +18,8 @@ from calib.temperature import fit_temperature
 from export.artifact import TEMPERATURE
 from export.predict import LabelledFaces, labelled_faces, predict
 from export.to_onnx import check_parity, export_checkpoint, export_network, to_onnx
-from rankotom_edge.artifact import Artifact, FacesUsed, ModelCard
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import FacesUsed, ModelCard
 from rankotom_edge.runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import save_checkpoint

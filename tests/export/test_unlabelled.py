@@ -25,7 +25,8 @@ from export.unlabelled import (
     thinned,
     unlabelled_faces,
 )
-from rankotom_edge.artifact import CropContract, load_artifact
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.card import CropContract
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces import FaceDetector, Image

@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
 import rankotom_edge.artifact
 from calib.errors import RankotomError
-from rankotom_edge.artifact import Artifact, ModelCard, load_artifact, read_artifact
+from rankotom_edge.artifact import Artifact, load_artifact, read_artifact
+from rankotom_edge.card import ModelCard
+from rankotom_edge.classifier import Classifier
 
 Change = Callable[[dict[str, str]], object]
 
@@ -161,6 +164,8 @@ def test_an_entry_of_a_later_version_is_passed_over(
         ("temperature", "warm"),
         ("temperature", "0"),
         ("temperature", "NaN"),
+        ("precision", "banana"),
+        ("targets", '["mars"]'),
         ("mirror", "perhaps"),
         ("recipe", "[]"),
         ("recipe", "[" * 100_000),
@@ -250,6 +255,46 @@ def test_a_graph_that_takes_only_one_face_is_refused(
     onnx.save(model, tmp_path / "single.onnx")
     with pytest.raises(RankotomError, match=r"single\.onnx .* exactly 1 at a time.*rankotom-edge"):
         read_artifact(tmp_path / "single.onnx")
+
+
+def test_a_model_with_weights_in_another_file_is_refused(
+    tiny_artifact: Artifact, tmp_path: Path
+) -> None:
+    """Its hash would not cover them, and an engine of others would pass for its own."""
+    path = tmp_path / "parted.onnx"
+    onnx.save(onnx.load(tiny_artifact.path), path, save_as_external_data=True, location="weights")
+    with pytest.raises(RankotomError, match=r"parted\.onnx .* in another file.*rankotom-edge"):
+        read_artifact(path)
+
+
+@pytest.mark.parametrize("output", ["probabilities", "evidence"])
+def test_an_output_of_another_kind_is_refused(
+    tiny_artifact: Artifact, tmp_path: Path, output: str
+) -> None:
+    model = onnx.load(tiny_artifact.path)
+    (given,) = (each for each in model.graph.output if each.name == output)
+    for node in model.graph.node:
+        node.output[:] = [f"{name}_float" if name == output else name for name in node.output]
+        node.input[:] = [f"{name}_float" if name == output else name for name in node.input]
+    cast = onnx.helper.make_node("Cast", [f"{output}_float"], [output], to=onnx.TensorProto.DOUBLE)
+    model.graph.node.append(cast)
+    given.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    onnx.save(model, tmp_path / "double.onnx")
+    with pytest.raises(RankotomError, match=rf"{output} .*floats.*tensor\(double\)"):
+        read_artifact(tmp_path / "double.onnx")
+
+
+def test_a_model_without_evidence_is_as_good(tiny_artifact: Artifact, tmp_path: Path) -> None:
+    model = onnx.load(tiny_artifact.path)
+    (evidence,) = (each for each in model.graph.output if each.name == "evidence")
+    model.graph.output.remove(evidence)
+    onnx.save(model, tmp_path / "plain.onnx")
+    artifact = read_artifact(tmp_path / "plain.onnx")
+    assert not artifact.has_evidence
+    with Classifier(artifact) as classifier:
+        scores = classifier.classify(np.zeros((2, 1, 32, 32), np.uint8))
+    assert scores.evidence is None
+    assert scores.probabilities.shape == (2, 8)
 
 
 def test_a_temperature_that_the_graph_contradicts_is_refused(

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from calib.errors import RankotomError
 from calib.predictions import read_predictions
 from export.artifact import write_artifact
-from rankotom_edge.artifact import Artifact, FacesUsed, ModelCard
+from rankotom_edge.artifact import Artifact
+from rankotom_edge.card import FacesUsed, ModelCard
 from rankotom_edge.cli import app
 from rankotom_edge.commands.predictions import caveat
 

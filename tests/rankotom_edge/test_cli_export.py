@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 from calib.errors import RankotomError
 from export.artifact import write_artifact
 from export.to_onnx import to_onnx
-from rankotom_edge.artifact import Artifact, ModelCard, read_artifact
+from rankotom_edge.artifact import Artifact, read_artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.cli import app
 from rankotom_edge.sources.demo import demo_picture, load_portrait
 from train.networks import build_network

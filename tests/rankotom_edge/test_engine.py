@@ -290,3 +290,15 @@ def test_the_real_cuda_python_says_that_there_is_no_driver(
     monkeypatch.setitem(sys.modules, "tensorrt", stand_in.tensorrt(stand_in.Gpu()))
     with pytest.raises(RankotomError, match="There is no NVIDIA driver here"):
         this_device()
+
+
+def test_a_model_that_tensorrt_does_not_take_is_not_sent_to_its_builder(tmp_path: Path) -> None:
+    embedded = load_artifact("ferplus-int8")
+    assert how_to_build(embedded) == (
+        "TensorRT takes no file that is made for x86: rankotom-edge export --tensorrt, then camera "
+        "--model ferplus-int8-s8s8"
+    )
+    own = replace(embedded, path=tmp_path / "mine.onnx")
+    assert "export --int8 --tensorrt, of its FP32 parent" in how_to_build(own)
+    symmetric = load_artifact("ferplus-int8-s8s8")
+    assert how_to_build(symmetric).endswith("rankotom-edge export --tensorrt ferplus-int8-s8s8")

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from rankotom_edge import machine, target
-from rankotom_edge.artifact import ModelCard, load_artifact
+from rankotom_edge.artifact import load_artifact
+from rankotom_edge.card import ModelCard
 from rankotom_edge.classifier import Classifier
 
 CARD = load_artifact("ferplus-fp32").card

@@ -7,7 +7,6 @@ not that NVIDIA's libraries agree. Its names are held to theirs: ``strangers`` a
 import ctypes
 import enum
 import os
-import signal
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -119,7 +118,7 @@ def tensorrt(
     parser_errors=(),
     build_error=None,
     starts=True,
-    interrupted=False,
+    interrupted_by=None,
     answers=lambda arrays: arrays,
 ):
     module = ModuleType("tensorrt")
@@ -251,8 +250,8 @@ def tensorrt(
             assert isinstance(monitor, IProgressMonitor)
             monitor.phase_start("Building", None, 2)
             monitor.phase_start("Timing", "Building", 3)
-            if interrupted:
-                os.kill(os.getpid(), signal.SIGINT)
+            if interrupted_by is not None:
+                os.kill(os.getpid(), interrupted_by)
             goes_on = all(monitor.step_complete("Timing", step) for step in range(3))
             monitor.phase_finish("Timing")
             monitor.phase_finish("Building")
