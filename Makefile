@@ -66,21 +66,19 @@ soak: $(CORE)
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
 
-# Three cycles, each from where the ones before ended, and the mean of their weights. A training that
+# Three cycles, each from where the one before ended, and a mean of their weights. A training that
 # is done is not done again. Afterwards: make models examples pictures
-FIRST  := runs/edge-ferplus-seed0
-SECOND := runs/edge-ferplus-2-seed1
-THIRD  := runs/edge-ferplus-3-seed2
+FIRST    := runs/edge-ferplus-seed0
+SECOND   := runs/edge-ferplus-2-seed1
+THIRD    := runs/edge-ferplus-2-seed2
+BFLOAT16 := $(shell grep -qsw avx512_bf16 /proc/cpuinfo && echo --bfloat16)
 weights: $(DEV)
-	$(BIN)/rankotom-edge train edge-ferplus --threads 2
-	$(BIN)/rankotom-edge export $(FIRST) --output $(FIRST)/first.onnx
-	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 --weights $(FIRST)/checkpoint.safetensors
-	$(BIN)/rankotom-edge export $(SECOND) --output $(SECOND)/second.onnx
-	$(BIN)/python -m train.soup $(FIRST) $(SECOND) --run runs/edge-soup-12
-	$(BIN)/rankotom-edge train edge-ferplus-3 --threads 2 \
-	  --weights runs/edge-soup-12/checkpoint.safetensors \
-	  --teacher $(FIRST)/first.onnx --teacher $(SECOND)/second.onnx
-	$(BIN)/python -m train.soup $(FIRST) $(SECOND) $(THIRD) --run $(RUN)
+	$(BIN)/rankotom-edge train edge-ferplus --threads 2 $(BFLOAT16)
+	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) \
+	  --weights $(FIRST)/checkpoint.safetensors
+	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) --seed 2 --epochs 6 \
+	  --weights $(SECOND)/checkpoint.safetensors
+	$(BIN)/python -m train.soup $(SECOND) $(THIRD) --run $(RUN)
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 
 models: $(CORE)

@@ -94,12 +94,12 @@ def _least_cross_entropy(
         log_sums = np.log(np.exp(below / temperature).sum(axis=1))
         return float(np.mean(log_sums - expected / temperature))
 
-    found = math.exp(_golden_section(lambda x: cost_at(math.exp(x)), math.log(low), math.log(high)))
+    found = math.exp(golden_section(lambda x: cost_at(math.exp(x)), math.log(low), math.log(high)))
     untouched = [1.0] if low <= 1 <= high else []
     return min([*untouched, low, high, found], key=cost_at)
 
 
-def _golden_section(cost: Callable[[float], float], low: float, high: float) -> float:
+def golden_section(cost: Callable[[float], float], low: float, high: float) -> float:
     """The minimum of a function with one valley: the bracket shrinks by 0.618 a step."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     left_cost, right_cost = cost(left), cost(right)

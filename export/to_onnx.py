@@ -1,5 +1,6 @@
 """From a checkpoint to the FP32 model file, with its temperature fitted and its graph checked."""
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation, evaluate
+from calib.offsets import fit_offsets
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
 from export.artifact import TEMPERATURE, figures_of, written
@@ -67,8 +69,8 @@ def export_checkpoint(
 ) -> Exported:
     """The averaged weights of a run as a model file.
 
-    The temperature is fitted on the choosing half of valid, the figures are of the reporting
-    half, and the file takes its place only if it agrees with torch on those faces.
+    Offsets and temperature are fitted on the choosing half of valid, the figures are of the
+    reporting half, and the file takes its place only if it agrees with torch on those faces.
     """
     checkpoint = load_checkpoint(checkpoint_path)
     recipe = recipe_of(checkpoint, checkpoint_path)
@@ -101,17 +103,28 @@ def export_checkpoint(
 def export_network(
     network: ResNet, card: ModelCard, choose: LabelledFaces, report: LabelledFaces, output: Path
 ) -> Exported:
-    """``card`` is complete but for its temperature and figures."""
+    """``card`` is complete but for its offsets, temperature and figures."""
     model = to_onnx(network, card.crop, mirror=card.mirror)
     session = open_session(model.SerializeToString())
-    (logits,) = answers(session, choose.pixels, (LOGITS,), "fitting the temperature")
-    temperature = fit_temperature(logits, choose.labels)
+    (logits,) = answers(session, choose.pixels, (LOGITS,), "calibrating")
+    offsets = fit_offsets(logits, choose.labels).astype(np.float32)
+    temperature = fit_temperature(logits + offsets, choose.labels)
+    # A part of the head, so that every runtime has them.
+    network = copy.deepcopy(network)
+    network.fc.bias.data += torch.from_numpy(offsets)
+    model = to_onnx(network, card.crop, mirror=card.mirror)
+    session = open_session(model.SerializeToString())
     (logits,) = answers(session, report.pixels, (LOGITS,), "measuring")
     evaluation = evaluate(
         Predictions.from_logits(logits, report.labels, card.labels, report.votes, temperature),
         temperature=temperature,
     )
-    card = replace(card, temperature=temperature, figures=figures_of(evaluation))
+    card = replace(
+        card,
+        temperature=temperature,
+        offsets=tuple(round(float(each), 6) for each in offsets),
+        figures=figures_of(evaluation),
+    )
     with written(model, card, output) as artifact:
         parity = check_parity(network, artifact, report.pixels[:PARITY_FACES])
     return Exported(read_artifact(output), evaluation, parity, caveat(temperature, choose.used))

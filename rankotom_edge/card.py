@@ -82,6 +82,7 @@ class ModelCard:
     # Later entries; files from before them are as good as ever.
     targets: tuple[str, ...] = ()  # the machines that it was made small for; none: any
     quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was made small
+    offsets: tuple[float, ...] = ()  # one a label, already in the logits; fitted on calibrated_on
 
     @property
     def layers_in_fp32(self) -> tuple[str, ...]:
@@ -105,6 +106,7 @@ class ModelCard:
             "created_by": self.created_by,
             "targets": list(self.targets),
             "quantization": dict(self.quantization),
+            "offsets": list(self.offsets),
         }
 
     def as_metadata(self) -> dict[str, str]:
@@ -220,6 +222,14 @@ def _temperature(text: str) -> float:
     return temperature
 
 
+def _offsets(text: str) -> tuple[float, ...]:
+    offsets = _from_json(text)
+    if not isinstance(offsets, list):
+        raise ValueError("a list of numbers")
+    _check_numbers(offsets)
+    return tuple(float(each) for each in offsets)
+
+
 def _precision(text: str) -> str:
     if text not in PRECISIONS:
         raise ValueError(f"one of {', '.join(PRECISIONS)}")
@@ -281,4 +291,5 @@ _PARSERS = {
     "figures": _figures,
     "targets": _targets,
     "quantization": _quantization,
+    "offsets": _offsets,
 }

@@ -24,7 +24,7 @@ POOR_EYES = 9.0
 # leaves in the middle.
 POOR_SHARPNESS = 0.26
 # The crop's mean: what an eighth of the light leaves in the middle. The model is too sure by five
-# points only in a fourteenth, but a camera's pictures are noisier there than FERPlus's made dark.
+# points only in a 28th, but a camera's pictures are noisier there than FERPlus's made dark.
 POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.

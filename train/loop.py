@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import Adam, AdamW, Optimizer
 
+from calib.errors import RankotomError
 from train.augment import augment, scale_pixels
 from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_an_epoch
 from train.blend import blend_faces, blend_labels
@@ -38,6 +39,7 @@ def train(
 ) -> Path:
     """A recipe to its end, from the last checkpoint in the run's folder if there is one."""
     faces.check(recipe)
+    check_precision(recipe, ranks.device)
     torch.manual_seed(derived_seed(recipe.seed, "weights"))
     network: nn.Module = build_network(
         recipe.network, channels=recipe.channels, classes=len(faces.classes), dropout=recipe.dropout
@@ -124,8 +126,10 @@ def rank_o_tom(
     chosen = torch.ones_like(first, dtype=torch.bool)
     if batch.fr is not None:
         view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
-        with torch.no_grad(), as_it_is_used(network):
-            opinion_a, opinion_b = (network(view).softmax(dim=1) for view in (view_a, view_b))
+        with torch.no_grad(), as_it_is_used(network), precision(recipe, faces.device):
+            opinion_a, opinion_b = (
+                network(view).float().softmax(dim=1) for view in (view_a, view_b)
+            )
         pseudo = pseudo_label(opinion_a, opinion_b, thresholds)
         chosen = pseudo.kept
         pixels = torch.cat([pixels, batch.fr[chosen]])
@@ -143,7 +147,7 @@ def rank_o_tom(
         targets = torch.cat([targets, blend_labels(targets[upper], targets[lower])])
 
     torch.manual_seed(batch.seed + ranks.rank)  # dropout
-    with torch.autocast(faces.device.type, torch.bfloat16, enabled=faces.device.type == "cuda"):
+    with precision(recipe, faces.device):
         logits = parallel(faces.contiguous(memory_format=torch.channels_last))
     logits = logits.float()
     loss = ranks.mean(label_loss(recipe, logits, targets))
@@ -159,6 +163,23 @@ def rank_o_tom(
             )
         )
     return Outcome(loss, probabilities[:count], blends if batch.fr is not None else 0, len(first))
+
+
+def precision(recipe: Recipe, device: torch.device) -> torch.autocast:
+    """Convolutions in bfloat16: always on a GPU, on a CPU where the recipe asks for it."""
+    return torch.autocast(
+        device.type, torch.bfloat16, enabled=device.type == "cuda" or recipe.bfloat16
+    )
+
+
+def check_precision(recipe: Recipe, device: torch.device) -> None:
+    """A CPU that has no instruction for it multiplies bfloat16 at a fraction of its speed."""
+    can = torch.cpu.get_capabilities()
+    if recipe.bfloat16 and device.type == "cpu" and not (can.get("avx512_bf16") or can.get("bf16")):
+        raise RankotomError(
+            "This CPU has no bfloat16 (AVX-512 BF16): training would be slower with it. "
+            "Leave --bfloat16 out."
+        )
 
 
 def channels_last(network: nn.Module) -> nn.Module:

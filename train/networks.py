@@ -176,13 +176,12 @@ def build_network(name: NetworkName, *, channels: int, classes: int, dropout: fl
             classes=classes,
             dropout=dropout,
         )
-    base = 32 if name == "edge" else 16
-    widths = (base, base * 2, base * 4, base * 8)
+    widths = (48, 96, 192, 224) if name == "edge" else (16, 32, 64, 128)
     return ResNet(
         BasicBlock,
         (2, 2, 2, 2),
         widths,
-        stem=edge_stem(channels, base),
+        stem=edge_stem(channels, widths[0]),
         classes=classes,
         dropout=dropout,
     )

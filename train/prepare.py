@@ -1,20 +1,16 @@
 """From a recipe and a folder of data sets to the pixels and targets that the loop takes."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.artifact import Artifact
 from rankotom_edge.crop import FERPLUS_FRAMING, Framing
 from train.align import framed, measure_framing
 from train.batches import TrainingFaces
 from train.datasets import FaceSet, half, load_dataset
 from train.recipe import Recipe
-from train.teachers import opinion
 
 
 def training_faces(
@@ -22,14 +18,7 @@ def training_faces(
     folder: Path,
     cache: Path,
     check_count: bool = True,
-    teachers: Sequence[Artifact] = (),
 ) -> TrainingFaces:
-    if bool(teachers) != (recipe.teacher_share > 0):
-        raise RankotomError(
-            f"{recipe.name} learns from finished models; name them with --teacher."
-            if recipe.teacher_share > 0
-            else f"{recipe.name} learns from no finished model; leave --teacher out."
-        )
     fer = load_dataset(recipe.dataset, folder, "train", check_count)
     choose = half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
     assert fer.labels is not None
@@ -38,10 +27,7 @@ def training_faces(
     def pixels(faces: FaceSet, framing: Framing | None = None) -> NDArray[np.uint8]:
         return framed(faces, recipe.size, recipe.channels, framing, cache)
 
-    faces, targets, fr = pixels(fer), targets_of(recipe, fer), None
-    if teachers:
-        said = opinion(teachers, faces, fer.classes, torch.get_num_threads())
-        targets += recipe.teacher_share * (said - targets)
+    faces, fr = pixels(fer), None
     if recipe.face_recognition:
         lfw = load_dataset("lfw", folder, "train", check_count)
         fr = pixels(lfw, framing_of(recipe, faces))
@@ -49,7 +35,7 @@ def training_faces(
         classes=fer.classes,
         fer=faces,
         labels=fer.labels,
-        targets=targets,
+        targets=targets_of(recipe, fer),
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,
@@ -65,13 +51,15 @@ def framing_of(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
 
 
 def targets_of(recipe: Recipe, faces: FaceSet) -> NDArray[np.float32]:
-    """One-hot labels, or the shares of the votes, (n, k)."""
+    """One-hot labels, the shares of the votes, or the mean of both, (n, k)."""
     assert faces.labels is not None
+    majority = np.eye(len(faces.classes), dtype=np.float32)[faces.labels]
     if recipe.targets == "majority":
-        return np.eye(len(faces.classes), dtype=np.float32)[faces.labels]
+        return majority
     if faces.votes is None:
         raise RankotomError(f"{recipe.name} trains on votes; {faces.name} has none.")
-    return vote_targets(faces.votes)
+    shares = vote_targets(faces.votes)
+    return shares if recipe.targets == "votes" else (majority + shares) * np.float32(0.5)
 
 
 def vote_targets(votes: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -130,6 +130,7 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
         ("framing", framing),
         ("labels", ", ".join(card.labels)),
         ("temperature", f"{card.temperature:.4f}{bound}"),
+        ("offsets", " ".join(f"{each:+.2f}" for each in card.offsets) or "none"),
         (
             "calibrated on",
             "; ".join(f"{used.name}, {used.count:,} faces" for used in card.calibrated_on),

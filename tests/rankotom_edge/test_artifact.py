@@ -165,6 +165,8 @@ def test_an_entry_of_a_later_version_is_passed_over(
         ("temperature", "0"),
         ("temperature", "NaN"),
         ("precision", "banana"),
+        ("offsets", '{"neutral": 1}'),
+        ("offsets", '["none"]'),
         ("targets", '["mars"]'),
         ("mirror", "perhaps"),
         ("recipe", "[]"),

@@ -161,13 +161,13 @@ def test_a_checkpoint_from_before_a_knob_goes_on_with_its_default(
     finished: Path, recipe: Recipe, faces: TrainingFaces, alone: Ranks, tmp_path: Path
 ) -> None:
     known = load_checkpoint(finished / "checkpoint.safetensors")
-    older = {key: value for key, value in known.recipe.items() if key != "teacher_share"}
+    older = {key: value for key, value in known.recipe.items() if key != "ranking_margin"}
     older["strength"] = {key: value for key, value in older["strength"].items() if key != "darkest"}
     write_checkpoint(tmp_path / "checkpoint.safetensors", older, known.epoch, known.tensors)
     shutil.copy(finished / "metrics.csv", tmp_path)
     train(replace(recipe, epochs=3), faces, tmp_path, alone)
-    with pytest.raises(RankotomError, match=r"teacher_share 0.0 \(not 0.5\)"):
-        train(replace(recipe, epochs=3, teacher_share=0.5), faces, tmp_path, alone)
+    with pytest.raises(RankotomError, match=r"ranking_margin 0.2 \(not 0.3\)"):
+        train(replace(recipe, epochs=3, ranking_margin=0.3), faces, tmp_path, alone)
 
 
 def test_a_checkpoint_with_other_tensors_is_a_clear_error(

@@ -80,7 +80,7 @@ def test_the_mean_of_an_evidence_map_is_the_logit_less_its_bias(name: NetworkNam
 def test_every_block_starts_as_its_shortcut() -> None:
     torch.manual_seed(0)
     network = build("edge").eval()
-    maps = torch.rand(1, 32, 12, 12)
+    maps = torch.rand(1, 48, 12, 12)
     assert (network.layer1(maps) == maps).all()
 
 

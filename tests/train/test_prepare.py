@@ -66,6 +66,13 @@ def test_majority_targets_are_one_hot_labels() -> None:
     assert targets_of(PAPER_FERPLUS, faces).tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
+def test_both_is_the_mean_of_the_label_and_the_votes() -> None:
+    votes = np.array([[4.0, 4.0, 2.0], [0.0, 0.0, 10.0]])  # a tie goes to the first
+    faces = FaceSet("made", (Path("a"), Path("b")), ("x", "y", "z"), np.array([0, 2]), votes)
+    targets = targets_of(replace(EDGE_FERPLUS, targets="both"), faces)
+    np.testing.assert_allclose(targets, [[0.7, 0.2, 0.1], [0, 0, 1]], atol=1e-6)
+
+
 def test_votes_that_are_not_there_are_a_clear_error() -> None:
     faces = FaceSet("rafdb/train", (Path("a"),), ("x", "y"), np.array([1]))
     with pytest.raises(RankotomError, match="edge-ferplus trains on votes; rafdb/train has none"):
