@@ -259,7 +259,7 @@ def test_a_change_of_confidence_without_a_cause_is_no_drift(device: Device) -> N
 def test_a_cause_that_is_in_sight_is_named_before_it_is_an_alarm(device: Device) -> None:
     random = np.random.default_rng(8)
     device.sees(with_quality(drawn(HELD_OUT.probabilities, 70, random), GOOD))
-    dark = sharpened(drawn(HELD_OUT.probabilities, NEEDED - 5, random), 6.0)
+    dark = sharpened(drawn(HELD_OUT.probabilities, NEEDED - 5, random), 8.0)
     states = device.sees(with_quality(dark, DARK))
     assert "drifted" not in {state.kind for state in states}
     assert states[-1].words == "not quite as measured: light is low"
