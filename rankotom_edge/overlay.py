@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from rankotom_edge.drawing.canvas import fill, outline, write
+from rankotom_edge.drawing.canvas import outline
 from rankotom_edge.drawing.foot import draw_foot, draw_message
 from rankotom_edge.drawing.heat import draw_evidence
 from rankotom_edge.drawing.insets import (
@@ -19,8 +19,7 @@ from rankotom_edge.drawing.insets import (
     draw_reliability,
     reliability_height,
 )
-from rankotom_edge.drawing.lettering import line_height, text_width
-from rankotom_edge.drawing.panels import GROUND, HEADLINE, draw_panel, reading_colour
+from rankotom_edge.drawing.panels import GROUND, HEADLINE, badge, draw_panel, reading_colour
 from rankotom_edge.drawing.sheet import Sheet, divide
 from rankotom_edge.placing import Layout, Rect, Scene, arrange, arrange_most, kept
 from rankotom_edge.readings import shown_as
@@ -212,22 +211,12 @@ def _faces(
         radius = min(measures.px(12), 0.15 * min(box.width, box.height))
         outline(image, box, radius, reading_colour(reading), measures.px(1.4), GROUND)
         if several:
-            _badge(image, box, reading, sheet)
+            badge(image, reading, (box.x, box.y), sheet.measures)
     for reading in readings:
         place = layout.places.get(reading.track)
         if place is not None:
             number = reading.track if several else None
             draw_panel(image, place.rect, layout.level, reading, number, reliability, measures)
-
-
-def _badge(image: Image, box: Rect, reading: Reading, sheet: Sheet) -> None:
-    """The face's number, on the corner of its box, as its panel has it."""
-    measures = sheet.measures
-    width = text_width(str(reading.track), measures.text, bold=True) + measures.px(8)
-    badge = Rect(box.x, box.y, width, line_height(measures.text) + measures.px(2))
-    fill(image, badge, reading_colour(reading), measures.px(3))
-    at = (badge.x + measures.px(4), badge.y)
-    write(image, str(reading.track), at, measures.text, GROUND, bold=True)
 
 
 def _insets(

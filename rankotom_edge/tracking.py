@@ -49,6 +49,9 @@ CLEAR = 0.75  # a still picture has one look to tell
 RENEWED = 0.3  # share of a new look in how a person is remembered
 STRANGER = 0.14  # unlikeness from which on it is somebody else (see identity)
 HALF_SEEN = 0.4  # what looks count for in someone who comes out from behind another
+# Overlap from which on someone who was followed here, and is alone, is the same whatever the looks:
+# when a camera changes its white balance, everybody looks different.
+STAYED = 0.7
 HIDDEN = 0.2  # overlap of boxes from which on two faces are one, or one behind the other
 
 
@@ -224,6 +227,8 @@ class Tracker:
             unseen_for = 0.0 if track.placed else now - track.sighted
             for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True)):
                 unlike = unlikeness(track.likeness, seen)
+                if track.placed and _alone(track, tracks) and overlap(track.face, face) > STAYED:
+                    unlike = 0.0
                 if track.placed or unlike <= STRANGER:
                     costs[row, column] = distance(track.face, face, unlike, unseen_for)
         found = dict(associate(costs))
@@ -236,8 +241,8 @@ class Tracker:
         for row, track in enumerate(tracks):
             if row in found:
                 face, seen = sightings[found[row]], signatures[found[row]]
-                alone = not any(near(face, one.face) for one in tracks if one is not track)
-                judged.append(_confirmed(track, face, seen if alone else track.likeness, now))
+                known = seen if _alone(track, tracks, face) else track.likeness
+                judged.append(_confirmed(track, face, known, now))
             elif any(track is one for one in looked_for):
                 judged += _missed(track, [sightings[column] for column in found.values()], now)
             else:
@@ -260,6 +265,12 @@ class Tracker:
                     lost = [one for one in lost if one is not before]
                     kept = [one for one in kept if one is not before]
         return tuple(kept)
+
+
+def _alone(track: Track, tracks: Sequence[Track], where: Face | None = None) -> bool:
+    """Nobody else is near it, or near to where it is now."""
+    face = where or track.face
+    return not any(near(face, one.face) for one in tracks if one is not track)
 
 
 def _confirmed(track: Track, face: Face, seen: Signature, now: float) -> Track:

@@ -10,7 +10,15 @@ import numpy as np
 
 from rankotom_edge.drawing.canvas import fill, glass, outline, write
 from rankotom_edge.drawing.lettering import text_width
-from rankotom_edge.drawing.panels import FAINT, GROUND, QUIET, TEXT, Measures, reading_colour
+from rankotom_edge.drawing.panels import (
+    FAINT,
+    GROUND,
+    QUIET,
+    TEXT,
+    Measures,
+    badge,
+    reading_colour,
+)
 from rankotom_edge.faces import Image
 from rankotom_edge.palette import bgr
 from rankotom_edge.placing import Rect
@@ -47,7 +55,7 @@ def draw_crops(
         colour = reading_colour(reading)
         outline(image, Rect(x, y, size, size), measures.px(2), colour, measures.px(1), GROUND)
         if tagged:
-            write(image, str(reading.track), (x + gap / 2, y + 2), measures.text, TEXT, bold=True)
+            badge(image, reading, (x, y), measures)
 
 
 def _crop_size(measures: Measures) -> int:

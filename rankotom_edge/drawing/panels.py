@@ -226,3 +226,12 @@ def _mark(image: Image, track: Rect, share: float, measures: Measures) -> None:
     stroke = Rect(round(x), track.y - reach, width, track.height + 2 * reach)
     fill(image, stroke.grown(max(1, measures.px(0.6))), GROUND, 0, opacity=0.75)
     fill(image, stroke, TEXT)
+
+
+def badge(image: Image, reading: Reading, at: tuple[float, float], measures: Measures) -> None:
+    """The face's number as its panel has it, on a corner of its box or its crop."""
+    number, (x, y) = str(reading.track), at
+    width = text_width(number, measures.text, bold=True) + measures.px(8)
+    ground = Rect(x, y, width, line_height(measures.text) + measures.px(2))
+    fill(image, ground, reading_colour(reading), measures.px(3))
+    write(image, number, (x + measures.px(4), y), measures.text, GROUND, bold=True)

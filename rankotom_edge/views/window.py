@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import cv2
+import numpy as np
 
 from rankotom_edge.closing import Closing
 from rankotom_edge.overlay import Overlay, natural_sheet
@@ -136,6 +137,11 @@ class Window(Closing):
     def show(self, image: Image) -> None:
         if not self._still_open():
             return
+        width, height = self.size
+        if image.shape[1] > width or image.shape[0] > height:
+            # Qt would leave out rows and columns, and with them the strokes of digits.
+            smaller = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+            image = np.asarray(smaller, np.uint8)
         cv2.imshow(self.title, image)
         self._shown = True
 

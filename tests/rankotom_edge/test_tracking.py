@@ -180,6 +180,21 @@ def test_a_face_that_moves_keeps_its_number_and_costs_few_looks(
     assert {one.detected for update in updates for one in update} == {True, False}
 
 
+@pytest.mark.parametrize("frames", [1, 6])
+def test_who_stays_is_the_same_when_the_white_balance_changes(
+    detect: CountingDetector, eileen: Person, frames: int
+) -> None:
+    warmer, scene = np.array([0.65, 1, 1.35]), room()
+
+    def lit(index: int) -> Image:
+        share = min(1.0, max(0.0, (index - 40) / frames))
+        picture = eileen.on(scene, 320 + 6 * math.sin(index / 7), 240, 180)
+        return np.clip(picture * (1 + share * (warmer - 1)), 0, 255).astype(np.uint8)
+
+    updates = played(detect, map(lit, range(75)))
+    assert [{face.track for face in faces} for faces in updates[20:]] == [{1}] * 55
+
+
 def test_nobody_is_nobody(detect: CountingDetector) -> None:
     wall = room()
     updates = played(detect, [wall] * 20)
