@@ -85,6 +85,7 @@ DEPARTURES: dict[str, dict[str, Any]] = {
     "averaged weights, 0.999": PLAIN | {"ema": 0.999},
     "stronger augmentation": PLAIN | {"strength": STRONGER},
     "dropout 0.3": PLAIN | {"dropout": 0.3},
+    "batch of 128": PLAIN | {"batch": 128},
     "constant rate of 5e-4": PLAIN | {"schedule": "constant", "learning_rate": 5e-4},  # the paper's
     "an eighth of the partners": FEWER,
     "and a tenth of the ranking": FEWER | {"ranking_weight": EDGE_FERPLUS.ranking_weight},

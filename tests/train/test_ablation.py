@@ -61,6 +61,7 @@ def test_each_departure_leaves_the_plain_recipe_at_one_knob_or_takes_the_papers_
         {"ema"},
         {"strength"},
         {"dropout"},
+        {"batch"},
         {"schedule", "learning_rate"},
         parts,
         parts,
