@@ -71,7 +71,8 @@ load: $(DEV)
 FIRST    := runs/edge-ferplus-seed0
 SECOND   := runs/edge-ferplus-2-seed1
 THIRD    := runs/edge-ferplus-2-seed2
-BFLOAT16 := $(shell grep -qsw avx512_bf16 /proc/cpuinfo && echo --bfloat16)
+# Not beside AMX: some virtual machines announce it and die of it.
+BFLOAT16 := $(shell grep -sw avx512_bf16 /proc/cpuinfo | grep -vqw amx_tile && echo --bfloat16)
 weights: $(DEV)
 	$(BIN)/rankotom-edge train edge-ferplus --threads 2 $(BFLOAT16)
 	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) \

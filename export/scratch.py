@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from shutil import rmtree
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from export.interrupts import interrupts_to
 
 
 @contextmanager
@@ -35,14 +35,7 @@ def _undisturbed() -> Iterator[None]:
         yield  # which no signal disturbs
         return
     arrived: list[int] = []
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
-        if before[number] is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: arrived.append(number))
-    try:
+    with interrupts_to(lambda number, _: arrived.append(number)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if arrived:
         signal.raise_signal(arrived[0])

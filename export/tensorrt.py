@@ -6,7 +6,6 @@ also the only kind that TensorRT 11 knows, and one that 10.3 does.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from calib.errors import RankotomError
 from calib.files import check_target, replacing
-from export.scratch import ENDING
+from export.interrupts import interrupts_to
 from export.trt_rules import tensorrt_problems
 from rankotom_edge.artifact import INPUT, Artifact
 from rankotom_edge.classifier import Classifier
@@ -213,15 +212,7 @@ def build_progress(trt: ModuleType, title: str) -> Iterator[BuildProgress]:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         progress.stopped = True
 
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
-        if before[number] is not signal.SIG_IGN:
-            signal.signal(number, stop)
-    try:
-        with progress.bars:
-            yield progress
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with interrupts_to(stop), progress.bars:
+        yield progress
     if progress.stopped:
         raise KeyboardInterrupt

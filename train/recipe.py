@@ -123,8 +123,8 @@ EDGE_FERPLUS_2 = replace(
     name="edge-ferplus-2",
     epochs=9,
     learning_rate=1e-3,  # from the first cycle's weights, which are to be kept in sight
-    # What is measured is the majority, and of a tie the first in order: shares alone leave every
-    # emotion but neutral too sure of itself, by up to half a unit of logit.
+    # What is measured is the majority, and of a tie the first in order: shares alone leave it
+    # too fond of some emotions.
     targets="both",
     seed=1,
 )

@@ -10,7 +10,8 @@ from types import FrameType
 import pytest
 
 import export.scratch
-from export.scratch import ENDING, scratch
+from export.interrupts import ENDING
+from export.scratch import scratch
 
 
 @pytest.fixture(autouse=True)
