@@ -20,7 +20,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from calib.errors import RankotomError
 from calib.files import check_target, replacing
-from export.interrupts import interrupts_to
 from export.trt_rules import tensorrt_problems
 from rankotom_edge.artifact import INPUT, Artifact
 from rankotom_edge.classifier import Classifier
@@ -35,6 +34,7 @@ from rankotom_edge.engine import (
     this_device,
     timing_path,
 )
+from rankotom_edge.interrupts import interrupts_to
 
 if TYPE_CHECKING:
     import tensorrt

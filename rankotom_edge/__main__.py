@@ -2,11 +2,14 @@
 
 import sys
 
+from rankotom_edge.interrupts import undisturbed
+
 
 def main() -> None:
     """Ctrl-C may come while the command line is still being imported."""
     try:
-        from rankotom_edge.cli import main as run
+        with undisturbed():
+            from rankotom_edge.cli import main as run
 
         run()
     except KeyboardInterrupt:

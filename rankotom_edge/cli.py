@@ -1,12 +1,10 @@
 """The command line. ``rankotom_edge/commands`` says how to add a command."""
 
 import os
-import signal
 import sys
 import traceback
 from contextlib import suppress
 from io import TextIOWrapper
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -24,6 +22,7 @@ from rankotom_edge.commands.output import INTERRUPTED, drop_output
 from rankotom_edge.commands.pages import OverviewPage, add_command
 from rankotom_edge.commands.replay import replay
 from rankotom_edge.commands.train import train
+from rankotom_edge.interrupts import end_at_once, end_like_ctrl_c
 
 LIVE = "Live"
 CALIBRATION = "Calibration"
@@ -79,7 +78,7 @@ add_command(app, MACHINE, bench)
 def main() -> None:
     """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
     _open_missing_streams()
-    _end_like_ctrl_c()
+    end_like_ctrl_c()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -88,6 +87,8 @@ def main() -> None:
     try:
         app(args=arguments, prog_name="rankotom-edge")
     except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            end_at_once()
         # Of a help page that is not read to its end; reports see to it themselves.
         if isinstance(ended.__context__, BrokenPipeError):
             sys.exit(0)
@@ -109,20 +110,6 @@ def _open_missing_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as we live)
-
-
-def _end_like_ctrl_c() -> None:
-    """SIGTERM and a lost terminal end everything like Ctrl-C: closed, and nothing left behind.
-
-    But for those that are ignored already, as under nohup.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _fail(message: str, status: int, debug: bool) -> NoReturn:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from calib.errors import RankotomError
 from rankotom_edge.chatter import without_chatter
 from rankotom_edge.closing import Closing
+from rankotom_edge.interrupts import undisturbed
 from rankotom_edge.similarity import Point, Similarity
 
 Image = NDArray[np.uint8]
@@ -81,7 +82,8 @@ class FaceDetector(Closing):
     def __init__(self, reach: Literal["short", "full"] = "short", least_score: float = 0.5) -> None:
         warnings.filterwarnings("ignore", message=r"SymbolDatabase\.GetPrototype", module="google")
         try:
-            face_detection = _mediapipe_face_detection()
+            with undisturbed():
+                face_detection = _mediapipe_face_detection()
         except ImportError as error:
             raise RankotomError(
                 f"Face detection needs MediaPipe, which does not load here ({error}). "

@@ -18,8 +18,9 @@ import itertools
 import json
 import mmap
 import os
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from io import FileIO
@@ -38,6 +39,7 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.crop import crop
 from rankotom_edge.faces import Image
 from rankotom_edge.frame import Frame
+from rankotom_edge.interrupts import undisturbed
 from rankotom_edge.moment import Latency, Moment
 from rankotom_edge.readings import Reading
 
@@ -119,6 +121,10 @@ class Recorder(Closing):
 
     def write(self, moment: Moment) -> None:
         line = json.dumps(moment.as_json(), separators=(",", ":"), allow_nan=False)
+        with undisturbed():  # an interrupt would leave a line that is not counted
+            self._add(moment, line)
+
+    def _add(self, moment: Moment, line: str) -> None:
         try:
             if self.frames == 0:
                 height, width = moment.frame.image.shape[:2]
@@ -165,8 +171,12 @@ class Recorder(Closing):
             file.close()
 
     def _stopped(self, error: OSError) -> RankotomError:
-        """What is in the files stays, and the metadata goes on saying that it isn't complete."""
+        """What is in the files stays, and the metadata goes on saying that it isn't complete; a
+        session without a frame leaves nothing."""
         self._close_files()
+        if self.frames == 0:
+            with suppress(OSError):
+                shutil.rmtree(self.folder)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         reason = "the disk is full" if full else f"{error.strerror}"
         kept = (

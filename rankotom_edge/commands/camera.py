@@ -35,6 +35,7 @@ from rankotom_edge.commands.viewing import (
     say_what_it_came_to,
     snapshot_to,
 )
+from rankotom_edge.interrupts import undisturbed
 
 MODEL = "How faces are read"
 SESSIONS = "sessions"  # where the r key records to when --record does not say
@@ -174,17 +175,18 @@ def camera(
     shown = chosen_view(view, json)
     serving = take_port(shown, host, port, token_file, no_video)
 
-    from rankotom_edge.artifact import load_artifact
-    from rankotom_edge.classifier import fastest_classifier
-    from rankotom_edge.desk import Desk, Sink
-    from rankotom_edge.faces import FaceDetector
-    from rankotom_edge.live import Reader, Stop, View, watch
-    from rankotom_edge.monitor import Monitor
-    from rankotom_edge.session import Recorder, describe_session
-    from rankotom_edge.sources import open_source
-    from rankotom_edge.stream import json_lines
-    from rankotom_edge.tally import Tally
-    from rankotom_edge.target import target_warning
+    with undisturbed():
+        from rankotom_edge.artifact import load_artifact
+        from rankotom_edge.classifier import fastest_classifier
+        from rankotom_edge.desk import Desk, Sink
+        from rankotom_edge.faces import FaceDetector
+        from rankotom_edge.live import Reader, Stop, View, watch
+        from rankotom_edge.monitor import Monitor
+        from rankotom_edge.session import Recorder, describe_session
+        from rankotom_edge.sources import open_source
+        from rankotom_edge.stream import json_lines
+        from rankotom_edge.tally import Tally
+        from rankotom_edge.target import target_warning
 
     with ended_well(), ExitStack() as stack:
         if serving is not None:

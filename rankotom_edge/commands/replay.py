@@ -21,6 +21,7 @@ from rankotom_edge.commands.viewing import (
     say_what_it_came_to,
     snapshot_to,
 )
+from rankotom_edge.interrupts import undisturbed
 
 if TYPE_CHECKING:
     from rankotom_edge.controls import Controls
@@ -63,17 +64,18 @@ def replay(
 
 
 def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) -> None:
-    from rankotom_edge.desk import Desk
-    from rankotom_edge.live import Stop, watch
-    from rankotom_edge.replay import (
-        RecordedReader,
-        ReplayView,
-        SessionReel,
-        as_asked,
-        not_recorded,
-    )
-    from rankotom_edge.sources.reel import ReelSource
-    from rankotom_edge.tally import Tally
+    with undisturbed():
+        from rankotom_edge.desk import Desk
+        from rankotom_edge.live import Stop, watch
+        from rankotom_edge.replay import (
+            RecordedReader,
+            ReplayView,
+            SessionReel,
+            as_asked,
+            not_recorded,
+        )
+        from rankotom_edge.sources.reel import ReelSource
+        from rankotom_edge.tally import Tally
 
     figures, framing = session.figures, session.crop.framing
     save = snapshot_to(Path(), figures, framing)

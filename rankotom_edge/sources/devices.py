@@ -115,8 +115,10 @@ def _reason(refused: int | None, node: str | None) -> str:
             "gives no picture: it is absent, in use by another program, or forbidden to this one "
             "(see the system's privacy settings)."
         )
-    if refused in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+    if refused == errno.ENOENT:
         return f"is absent: there is no {node}. Is it plugged in?"
+    if refused in (errno.ENODEV, errno.ENXIO):
+        return f"is absent: {node} is there, and no device behind it. Is it plugged in?"
     if refused in (errno.EACCES, errno.EPERM):
         return (
             f"is forbidden: you may not open {node}. Join the group video (sudo usermod -aG video "

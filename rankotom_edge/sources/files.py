@@ -113,9 +113,9 @@ def images_of(named: str) -> Sequence[Path]:
         found = [Path(path) for path in glob.glob(named, recursive=True)]
     images = [path for path in found if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()]
     if not images:
-        files = f"{len(found)} other files" if found else "nothing at all"
+        others = f" among its {len(found):,} entries" if found else ""
         raise RankotomError(
-            f"There are no images in {named}, but {files}. Give a folder or a glob of "
+            f"There are no images in {named}{others}. Give a folder or a glob of "
             f"{', '.join(IMAGE_SUFFIXES[:-1])} or {IMAGE_SUFFIXES[-1]} files."
         )
     return sorted(images, key=natural_order)

@@ -10,8 +10,8 @@ from types import FrameType
 import pytest
 
 import export.scratch
-from export.interrupts import ENDING
 from export.scratch import scratch
+from rankotom_edge.interrupts import ENDING
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -263,6 +264,18 @@ def test_a_full_disk_is_a_clear_error_and_what_was_written_stays(
     assert len(list(session.moments())) == recorder.frames > 1
     left = {"metadata.json", "readings.jsonl"} | ({"video.mjpeg"} if video else set())
     assert {path.name for path in session.folder.iterdir()} == left
+
+
+def test_a_disk_that_is_full_from_the_start_is_left_as_it_was(
+    small_disk: Path, metadata: dict[str, object]
+) -> None:
+    filler = small_disk / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(RankotomError, match=r"the disk is full\. Nothing was recorded"):
+        Recorder(small_disk, metadata)
+    assert list(small_disk.iterdir()) == [filler]
 
 
 def test_a_place_that_cannot_be_written_is_said_at_once(

@@ -1,0 +1,105 @@
+"""An interrupt arrives, whoever's code it comes in the middle of."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from rankotom_edge import interrupts
+from rankotom_edge.interrupts import ENDING, check, end_like_ctrl_c, undisturbed
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    interrupts._came = False
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_each_ends_like_ctrl_c(number: signal.Signals) -> None:
+    end_like_ctrl_c()
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), number)
+
+
+def test_what_is_ignored_stays_so() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    end_like_ctrl_c()
+    os.kill(os.getpid(), signal.SIGHUP)
+    check()
+
+
+def test_it_waits_until_an_import_is_done() -> None:
+    end_like_ctrl_c()
+    imported = []
+
+    def import_it() -> None:
+        with undisturbed():
+            os.kill(os.getpid(), signal.SIGINT)
+            imported.append("whole")
+
+    with pytest.raises(KeyboardInterrupt):
+        import_it()
+    assert imported == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is interrupts._interrupt
+
+
+def test_one_that_was_passed_over_comes_again_in_the_loop() -> None:
+    end_like_ctrl_c()
+    with suppress(BaseException):  # as an extension module does
+        os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        check()
+    end_like_ctrl_c()  # of the next command in this process
+    check()
+
+
+def test_an_interrupt_while_onnx_runtime_is_imported_is_an_interrupt() -> None:
+    """Its own loader would turn it into an ImportError."""
+    program = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "onnxruntime.capi._pybind_state":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["rankotom-edge", "camera", "--source", "demo", "--view", "none", "--frames", "3"]
+from rankotom_edge.__main__ import main
+main()
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 130
+    assert "Traceback" not in ended.stderr
+
+
+def test_after_an_interrupt_another_ends_it_at_once_and_in_silence() -> None:
+    """While a thread still waits for its camera."""
+    program = """
+import sys, threading, time
+from rankotom_edge import cli
+threading.Thread(target=time.sleep, args=(30,)).start()
+def interrupted(**options):
+    print("closed", flush=True)
+    sys.exit(130)
+cli.app = interrupted
+cli.main()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "closed\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+    assert (process.returncode, said) == (130, "")
