@@ -89,7 +89,8 @@ class ClassFigures:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """``confusion[label, predicted]`` counts faces; ``temperature`` is the one already applied."""
+    """``confusion[label, predicted]`` counts faces; ``reliability`` is of the highest probability
+    of each face, ``other_bars`` of all the others; ``temperature`` is the one already applied."""
 
     n: int
     classes: tuple[str, ...]
@@ -97,6 +98,7 @@ class Evaluation:
     reliability: tuple[Bin, ...]
     per_class: tuple[ClassFigures, ...]
     confusion: IntArray
+    other_bars: tuple[Bin, ...] = ()
     temperature: float | None = None
     model: Mapping[str, object] = field(default_factory=dict)
 
@@ -110,8 +112,8 @@ class Evaluation:
 
         Each metric is a field of its own; beside them ``intervals`` {metric: [low, high]},
         ``rough_intervals`` [metric], ``floor`` {metric: {mean, p95}}, ``consistent``
-        {metric: true or false}, ``bins``, ``per_class`` by name, ``confusion`` (rows are labels)
-        and ``model``.
+        {metric: true or false}, ``bins``, ``other_bars``, ``per_class`` by name, ``confusion``
+        (rows are labels) and ``model``.
         """
         calibration = {name: self.figures[name] for name in CALIBRATION_METRICS}
         return {
@@ -125,6 +127,7 @@ class Evaluation:
             "floor": {name: _floor_as_json(figure.floor) for name, figure in calibration.items()},
             "consistent": {name: figure.consistent for name, figure in calibration.items()},
             "bins": [_bin_as_json(bin_) for bin_ in self.reliability],
+            "other_bars": [_bin_as_json(bin_) for bin_ in self.other_bars],
             "per_class": {figures.name: figures.as_json() for figures in self.per_class},
             "classes": list(self.classes),
             "confusion": self.confusion.tolist(),
@@ -162,6 +165,7 @@ def evaluate(
             for index, error in enumerate(classwise)
         ),
         confusion=confusion,
+        other_bars=metrics.other_bars(predictions.probabilities, predictions.labels),
         temperature=temperature,
         model=MappingProxyType(dict(model or {})),
     )

@@ -131,6 +131,19 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> 
     )
 
 
+def other_bars(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS) -> tuple[Bin, ...]:
+    """The reliability of every probability but the highest of its sample: how often a class that
+    is given so much, and is not the prediction, is the label. None has any with a single class.
+    """
+    rows, truth = _checked(probabilities, labels)
+    others = np.ones(rows.shape, dtype=bool)
+    others[np.arange(len(rows)), rows.argmax(axis=1)] = False
+    if not others.any():
+        return ()
+    named = np.arange(rows.shape[1]) == truth[:, np.newaxis]
+    return reliability(rows[others], named[others], bins)
+
+
 def bin_of(confidence: FloatArray, bins: int) -> IntArray:
     """The equal-width bin of each confidence; the edges are the correctly rounded m / bins."""
     edges = np.arange(1, check_bins(bins)) / bins

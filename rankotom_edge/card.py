@@ -259,7 +259,7 @@ def _figures(text: str) -> Mapping[str, Any]:
     for low, high in filter(None, figures["intervals"].values()):
         _check_numbers([low, high])
     _check_numbers(floor["p95"] for floor in filter(None, figures.get("floor", {}).values()))
-    for bin_ in figures.get("bins", []):
+    for bin_ in [*figures.get("bins", []), *figures.get("other_bars", [])]:
         _check_numbers(bin_[name] for name in ("low", "high", "count"))
         if bin_["count"]:
             _check_numbers(bin_[name] for name in ("confidence", "accuracy"))

@@ -18,6 +18,7 @@ from calib.metrics import (
     ece,
     mce,
     nll,
+    other_bars,
     reliability,
 )
 
@@ -298,3 +299,12 @@ def test_scikit_learn_agrees_on_the_reliability_diagram() -> None:
     bins = [bin_ for bin_ in reliability(confidence, correct) if bin_.count]
     assert [bin_.accuracy for bin_ in bins] == pytest.approx(list(accuracies), abs=1e-6)
     assert [bin_.confidence for bin_ in bins] == pytest.approx(list(means), abs=1e-6)
+
+
+def test_every_bar_but_the_highest_is_counted_by_whether_it_was_the_label() -> None:
+    rows = np.array([[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.6, 0.22, 0.18]])
+    bins = other_bars(rows, [1, 0, 2], bins=10)
+    counts = {round(bin_.low, 1): (bin_.count, bin_.accuracy) for bin_ in bins if bin_.count}
+    assert counts == {0.1: (2, 0.5), 0.2: (3, pytest.approx(1 / 3)), 0.3: (1, 0.0)}
+    assert sum(bin_.count for bin_ in bins) == 2 * len(rows)
+    assert other_bars(np.ones((4, 1)), [0, 0, 0, 0]) == ()
