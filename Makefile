@@ -5,6 +5,7 @@
 #   make lint       ruff and mypy --strict alone
 #   make bench      what the live loop costs here, and how long the commands take
 #   make soak       memory, threads and file handles over 20,000 frames
+#   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty readers of the web view cost the loop
 #   make pictures   draw the README's pictures again, and write the documents' tables
 #   make weights    train the embedded model from scratch and export it; needs the data, and hours
@@ -30,7 +31,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/,test_window.py test_camera_w
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak load weights models examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak crossings load weights models examples pictures ablation clean system programs
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -63,6 +64,9 @@ bench: $(CORE)
 soak: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
+crossings: $(DEV)
+	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/test_crossings.py
+
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
 
@@ -93,7 +97,7 @@ examples: $(DEV)
 	$(BIN)/rankotom-edge evaluate --model $(VENV)/no-mirror.onnx $(REPORT) \
 	  --save-predictions $(EXAMPLES)/no-mirror.npz
 
-pictures: $(CORE)
+pictures: $(DEV) programs
 	$(BIN)/python docs/pictures.py $(REFERENCE) $(EXAMPLES)/int8.npz docs/images
 	$(BIN)/python docs/tables.py
 

@@ -334,6 +334,11 @@ def soak(frames: int) -> None:
         tally = Tally(time.monotonic())
         watch(source, reader, NoView(), Desk([watchman]), tally, Stop(frames=frames))
     after = Footprint.now()
+    # A thread of MediaPipe's that has ended is still listed for a moment.
+    ends = time.monotonic() + 2
+    while after.threads > before.threads and time.monotonic() < ends:
+        time.sleep(0.05)
+        after = Footprint.now()
     if watchman.settled is None or watchman.at_last is None:
         sys.exit(f"{watchman.frames} frames are too few: it settles in {SETTLED}")
     growth = watchman.at_last.megabytes - watchman.settled.megabytes

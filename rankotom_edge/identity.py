@@ -30,7 +30,8 @@ GATE = 1.6  # the dearest match: the looks of someone else, or a step of one and
 
 
 def signature(image: Image, face: Face) -> Signature:
-    """The colours of a person around a face, against their own middle brightness."""
+    """The colours of a person around a face, against their own middle brightness; NaN beyond the
+    picture."""
     columns, rows = CELLS[0] * FINE, CELLS[1] * FINE
     x, y = face.centre
     width = face.box[2]
@@ -44,9 +45,28 @@ def signature(image: Image, face: Face) -> Signature:
         borderMode=cv2.BORDER_REPLICATE,
     )
     colours = cv2.resize(drawn, CELLS, interpolation=cv2.INTER_AREA).astype(np.float32)
-    in_order = np.sort(colours, axis=None)
-    middle = float(in_order[in_order.size // 2])  # np.median takes four times as long
-    return np.asarray(colours / max(1.0, middle), dtype=np.float32)
+    inside = (
+        _inside(CELLS[1], top, FINE / down, image.shape[0]),
+        _inside(CELLS[0], left, FINE / across, image.shape[1]),
+    )
+    in_order = np.sort(colours[inside], axis=None)
+    middle = float(in_order[in_order.size // 2]) if in_order.size else 1.0  # quicker than np.median
+    seen = np.full_like(colours, np.nan)
+    seen[inside] = colours[inside] / max(1.0, middle)
+    return seen
+
+
+def _inside(cells: int, start: float, length: float, end: int) -> slice:
+    """The cells along one side whose middle is in the picture."""
+    first = max(0, math.ceil(-start / length - 0.5))
+    last = min(cells, math.floor((end - start) / length + 0.5))
+    return slice(first, max(first, last))
+
+
+def renewed(known: Signature, seen: Signature, share: float) -> Signature:
+    """How a person is remembered after another look."""
+    both = known + share * (seen - known)
+    return np.where(np.isnan(known), seen, np.where(np.isnan(seen), known, both))
 
 
 def near(one: Face, other: Face) -> bool:
@@ -55,9 +75,10 @@ def near(one: Face, other: Face) -> bool:
 
 
 def unlikeness(one: Signature, other: Signature) -> float:
-    """How differently two people look; 0 is the same."""
-    cells = np.sort(np.abs(one - other).mean(axis=2), axis=None)
-    return float(cells[: int(ALIKE * cells.size)].mean())
+    """How differently two people look, as far as both are seen; 0 is the same."""
+    cells = np.sort(np.abs(one - other).mean(axis=2), axis=None)  # NaN comes last
+    counted = int(ALIKE * (cells.size - np.count_nonzero(np.isnan(cells))))
+    return float(cells[:counted].mean()) if counted else OTHER_PERSON
 
 
 def distance(known: Face, seen: Face, unlike: float, unseen_for: float) -> float:

@@ -13,7 +13,7 @@ size that the network was made for, costs the same and tells more:
   wide as the mouth is far from the eyes, also in half profile; on the skull 2.1 to 11 times.
 
 A photograph or a good drawing of a face passes, as it should. A dark or blurred face scores 0.6 to
-0.75 here: it earns its track more slowly (``tracking.weighed``).
+0.75 here: it earns its track more slowly (``track.weighed``).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ CLOSE_WIDTHS = 4.0
 # Degrees that a head may lean and still be drawn as it is, row by row, in less time than turned
 # upright. The points of one that leans further are found less exactly so.
 UPRIGHT = 5.0
+HALVES, HALF = (0, 1), 0.6
 SAME = 0.4  # boxes that share this much (intersection over union) are of one face
 
 # Ranges of faces: LFW's 1st and 99th percentile, widened by half for turned heads.
@@ -73,6 +74,18 @@ def look_closer(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
     """The plausible faces in and around the place where one is thought to be."""
     drawn, way_back = close_up(image, face)
     return tuple(seen.carried(way_back) for seen in detect(drawn) if is_plausible(seen))
+
+
+def look_into(detect: Detect, image: Image, half: int) -> tuple[Face, ...]:
+    """The faces in one of the two halves of a picture's longer side, which overlap by a third."""
+    height, width = image.shape[:2]
+    side = max(height, width)
+    start = half * (side - round(HALF * side))
+    stretch = slice(start, start + round(HALF * side))
+    part = image[:, stretch] if width >= height else image[stretch]
+    corner = complex(start, 0) if width >= height else complex(0, start)
+    found = detect(np.ascontiguousarray(part))
+    return tuple(face.carried(Similarity(1 + 0j, corner)) for face in found)
 
 
 def close_up(image: Image, face: Face) -> tuple[Image, Similarity]:

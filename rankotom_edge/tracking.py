@@ -2,7 +2,8 @@
 
 A face is searched for in the whole picture, looked at closely where it may be (``looks``), and
 followed by its motion from frame to frame (``motion``). It is shown once it has earned its track,
-and a person who is lost for less than a second comes back under the same number (``identity``).
+and a person who is lost for a second or so, or behind another for three, comes back under the same
+number (``track``).
 """
 
 from __future__ import annotations
@@ -15,44 +16,49 @@ import numpy as np
 
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
-from rankotom_edge.identity import (
-    GATE,
-    Signature,
-    associate,
-    distance,
-    near,
-    signature,
-    unlikeness,
+from rankotom_edge.identity import associate, signature
+from rankotom_edge.looks import (
+    HALVES,
+    Detect,
+    look_closer,
+    look_into,
+    overlap,
+    without_doubles,
 )
-from rankotom_edge.looks import Detect, look_closer, overlap, without_doubles
 from rankotom_edge.motion import follow, glance, is_cut, moved_outside
+from rankotom_edge.track import (
+    CLEAR_STILL,
+    ENOUGH,
+    HIDDEN,
+    Track,
+    alone,
+    clear_at_once,
+    come_back,
+    confirmed,
+    followed_to,
+    missed,
+    out_of_sight,
+    velocity_after,
+    weighed,
+    who_of,
+)
 
 # Seconds.
 SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight
 SEARCH_SOON = 0.1  # while something moves elsewhere, or a face is lost
-SEARCH_FAR = 1.0  # for faces further away, by a detector that takes three times as long
+# For faces further away, by a detector that takes three times as long: in one half of the picture,
+# then in the other. In the whole, beside near faces, it found 31 of 80 that were a fifteenth of its
+# width; in the halves all.
+SEARCH_FAR = 0.5
 SEARCH_IDLE = 0.06  # while there is no face at all: every other frame of a camera
 LOOK_EVERY = 0.15  # a closer look at each face; in between its motion alone drifts by 0.5 % of it
 LINGER = 0.6  # a face that is followed but not found again: a hand passes, a head turns
-REMEMBER = 1.5  # a face that is gone keeps its number; at the border it is not found for a while
+# Who comes while somebody is lost is called somebody else only after this long: at first he may be
+# half in the picture, or a blur, and not look like himself.
+SECOND_THOUGHT = 0.4
 LONGEST_STEP = 0.5  # between two frames; what lies further apart is not followed but found again
 
 MOST_LOOKS = 4  # in one frame, so that a crowd costs each frame little more
-
-# A closer look weighs for a face by how far it scores above DOUBTFUL, against it by how far below;
-# a miss scores 0. Faces (0.82 to 0.97) need two to four looks in a row, dark or blurred ones (0.70
-# to 0.75) six to twelve; the skull (35 looks of up to 0.74, most 0) never got beyond 0.1.
-DOUBTFUL = 0.65
-ENOUGH = 0.6
-CLEAR = 0.75  # a still picture has one look to tell
-
-RENEWED = 0.3  # share of a new look in how a person is remembered
-STRANGER = 0.14  # unlikeness from which on it is somebody else (see identity)
-HALF_SEEN = 0.4  # what looks count for in someone who comes out from behind another
-# Overlap from which on someone who was followed here, and is alone, is the same whatever the looks:
-# when a camera changes its white balance, everybody looks different.
-STAYED = 0.7
-HIDDEN = 0.2  # overlap of boxes from which on two faces are one, or one behind the other
 
 
 @dataclass(frozen=True)
@@ -60,24 +66,6 @@ class TrackedFace:
     track: int
     face: Face
     detected: bool  # in this frame, or followed from an earlier one
-
-
-@dataclass(frozen=True, eq=False)
-class Track:
-    """What is known of a face; without a number it hasn't earned its track yet."""
-
-    number: int | None
-    face: Face  # where it was last; score 0 while it is followed but was not found again
-    likeness: Signature
-    evidence: float
-    sighted: float  # the time when it was last found
-    looked: float  # the time when it was last looked for
-    placed: bool  # it is known where it is in this frame
-
-
-def weighed(evidence: float, score: float) -> float:
-    """The evidence for a face after another closer look; 0 where there is none left."""
-    return max(0.0, evidence + score - DOUBTFUL)
 
 
 def needs_search(now: float, searched: float, tracks: Sequence[Track], moved: bool) -> bool:
@@ -98,7 +86,7 @@ def needs_look(track: Track, now: float, tracks: Sequence[Track]) -> bool:
 
 class Tracker:
     """``detect`` is asked for faces in the frame and in close-ups of 192x192 that are cut from it;
-    ``far``, seldom, for those in the frame that are too far away for it.
+    ``far``, seldom, for those in one half of the frame that are too far away for it.
 
     With ``stills`` each frame stands for itself: every face that is clear in a closer look is
     returned, under a new number.
@@ -113,6 +101,8 @@ class Tracker:
         self._searched = self._searched_far = -math.inf
         self._glance_searched: Image = np.zeros((1, 1), dtype=np.uint8)
         self._left_over: tuple[Face, ...] = ()  # places that a search found, still to be looked at
+        self._late = False  # the last frame came long after the one before
+        self._half = 0  # of the picture that is searched for far faces next
         self._given = 0
 
     def update(self, frame: Frame) -> tuple[TrackedFace, ...]:
@@ -131,7 +121,10 @@ class Tracker:
         looked_for = due[: MOST_LOOKS - len(targets)]
         places = [*targets, *(track.face for track in looked_for)]
         sightings = self._looked_at(frame.image, places)
-        self._tracks = self._judged(frame, tracks, looked_for, sightings)
+        # What comes seldom, and not only late for once, can't earn its track by looks in a row.
+        late = self._last is not None and frame.time - self._last.time > LONGEST_STEP
+        seldom, self._late = late and self._late, late
+        self._tracks = self._judged(frame, tracks, looked_for, sightings, seldom)
         self._last = frame
         return tuple(
             TrackedFace(track.number, track.face, detected=track.sighted == frame.time)
@@ -140,8 +133,8 @@ class Tracker:
         )
 
     def _each_for_itself(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        seen = self._looked_at(frame.image, self._found(frame.image, far=True))
-        clear = [face for face in seen if face.score >= CLEAR]
+        seen = self._looked_at(frame.image, self._found(frame.image, HALVES))
+        clear = [face for face in seen if face.score >= CLEAR_STILL]
         return tuple(TrackedFace(self._next_number(), face, detected=True) for face in clear)
 
     def _next_number(self) -> int:
@@ -162,11 +155,10 @@ class Tracker:
             follows = continuous and track.placed and unseen_for <= LINGER
             face = follow(last.grey, frame.grey, track.face) if follows else None
             if face is not None:
-                tracks.append(replace(track, face=face))
-            elif unseen_for <= REMEMBER:
-                # Looked for at once where it was last.
-                looked = -math.inf if track.placed else track.looked
-                tracks.append(replace(track, placed=False, looked=looked))
+                velocity = velocity_after(track, face, frame.time - last.time)
+                tracks.append(replace(track, face=face, velocity=velocity))
+            elif unseen_for <= track.remembered_for:
+                tracks.append(out_of_sight(track, self._tracks) if track.placed else track)
         # Where every face could be followed it is the same scene: a cut leaves none its motion.
         followed = tracks and all(track.placed for track in tracks)
         if not followed and is_cut(glance(last.grey), glance(frame.grey)):
@@ -191,19 +183,23 @@ class Tracker:
         if not (far or needs_search(frame.time, self._searched, tracks, moved)):
             return ()
         self._searched, self._glance_searched = frame.time, seen_now
+        parts: tuple[int, ...] = ()
         if far:
             self._searched_far = frame.time
+            parts, self._half = (self._half,), 1 - self._half
         return tuple(
             face
-            for face in self._found(frame.image, far)
+            for face in self._found(frame.image, parts)
             if not any(overlap(face, known) > HIDDEN for known in placed)
         )
 
-    def _found(self, image: Image, far: bool) -> tuple[Face, ...]:
+    def _found(self, image: Image, parts: Sequence[int]) -> tuple[Face, ...]:
+        """By the one detector in the whole picture, by the other in these parts of it."""
         near_by = self._detect(image)
-        if self._far is None or not far:
+        if self._far is None or not parts:
             return near_by
-        return without_doubles([*near_by, *self._far(image)])
+        far_away = [face for part in parts for face in look_into(self._far, image, part)]
+        return without_doubles([*near_by, *far_away])
 
     def _looked_at(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
         return without_doubles(
@@ -216,6 +212,7 @@ class Tracker:
         tracks: tuple[Track, ...],
         looked_for: Sequence[Track],
         sightings: tuple[Face, ...],
+        seldom: bool,
     ) -> tuple[Track, ...]:
         """The tracks after the looks: who was found, who was missed, who is new."""
         now = frame.time
@@ -224,81 +221,45 @@ class Tracker:
         signatures = [signature(frame.image, face) for face in sightings]
         costs = np.full((len(tracks), len(sightings)), math.inf)
         for row, track in enumerate(tracks):
-            unseen_for = 0.0 if track.placed else now - track.sighted
+            by_itself = alone(track, tracks)
             for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True)):
-                unlike = unlikeness(track.likeness, seen)
-                if track.placed and _alone(track, tracks) and overlap(track.face, face) > STAYED:
-                    unlike = 0.0
-                if track.placed or unlike <= STRANGER:
-                    costs[row, column] = distance(track.face, face, unlike, unseen_for)
+                costs[row, column] = min(
+                    followed_to(track, face, seen, by_itself),
+                    come_back(track, face, seen, 1.0, now),
+                )
         found = dict(associate(costs))
         newcomers = [
-            Track(None, face, seen, 0.0, now, now, placed=True)
+            Track(None, face, seen, 0.0, now, now, placed=True, found=face, since=now)
             for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True))
             if column not in found.values() and weighed(0, face.score) > 0
         ]
-        judged = [_confirmed(one, one.face, one.likeness, now) for one in newcomers]
+        judged = [confirmed(one, one.face, one.likeness, now) for one in newcomers]
         for row, track in enumerate(tracks):
             if row in found:
                 face, seen = sightings[found[row]], signatures[found[row]]
-                known = seen if _alone(track, tracks, face) else track.likeness
-                judged.append(_confirmed(track, face, known, now))
+                known = seen if alone(track, tracks, face) else track.likeness
+                judged.append(confirmed(track, face, known, now))
             elif any(track is one for one in looked_for):
-                judged += _missed(track, [sightings[column] for column in found.values()], now)
+                judged += missed(track, [sightings[column] for column in found.values()], now)
             else:
                 judged.append(track)
+        if seldom:
+            judged = [clear_at_once(track) for track in judged]
         return self._numbered(judged, now)
 
     def _numbered(self, tracks: Sequence[Track], now: float) -> tuple[Track, ...]:
         """Who has earned a track gets a number: that of a person lost just before, or a new one."""
-        lost = [track for track in tracks if track.number is not None and not track.placed]
+        lost = [track for track in tracks if track.number is not None and track.lost]
         kept = [track for track in tracks if track.number is not None or track.evidence < ENOUGH]
         for track in tracks:
             if track.number is None and track.evidence >= ENOUGH:
-                others = [one for one in tracks if one is not track and one.placed]
-                crowded = any(near(track.face, one.face) for one in others)
-                before = _nearest(track, lost, now, HALF_SEEN if crowded else 1.0)
-                if before is None:
+                before = who_of(track, lost, now)
+                if before is None and 0 < now - track.since < SECOND_THOUGHT and lost:
+                    kept.append(track)
+                elif before is None:
                     kept.append(replace(track, number=self._next_number()))
                 else:
                     kept.append(replace(track, number=before.number, likeness=before.likeness))
                     lost = [one for one in lost if one is not before]
                     kept = [one for one in kept if one is not before]
         return tuple(kept)
-
-
-def _alone(track: Track, tracks: Sequence[Track], where: Face | None = None) -> bool:
-    """Nobody else is near it, or near to where it is now."""
-    face = where or track.face
-    return not any(near(face, one.face) for one in tracks if one is not track)
-
-
-def _confirmed(track: Track, face: Face, seen: Signature, now: float) -> Track:
-    evidence = min(1.0, weighed(track.evidence, face.score))
-    remembered = track.likeness + RENEWED * (seen - track.likeness)
-    return Track(track.number, face, remembered, evidence, now, now, placed=True)
-
-
-def _nearest(track: Track, lost: Sequence[Track], now: float, trust: float) -> Track | None:
-    """Who of the lost it may be: after an absence looks must agree, wherever it is."""
-
-    def apart(one: Track) -> float:
-        unlike = trust * unlikeness(one.likeness, track.likeness)
-        if unlike > STRANGER:
-            return math.inf
-        return distance(one.face, track.face, unlike, now - one.sighted)
-
-    nearest = min(lost, key=apart, default=None)
-    return nearest if nearest is not None and apart(nearest) <= GATE else None
-
-
-def _missed(track: Track, others: Iterable[Face], now: float) -> tuple[Track, ...]:
-    """A face that was looked for in vain: one that hasn't earned its track is given up.
-
-    One that another person's face overlaps is behind it, and following would follow that one.
-    """
-    if track.number is None:
-        return ()
-    behind = any(overlap(track.face, other) > HIDDEN for other in others)
-    unfound = replace(track.face, score=0.0)
-    return (replace(track, face=unfound, looked=now, placed=track.placed and not behind),)

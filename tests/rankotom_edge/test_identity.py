@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from rankotom_edge.faces import Face, Image
-from rankotom_edge.identity import GATE, associate, distance, near, signature, unlikeness
+from rankotom_edge.identity import (
+    GATE,
+    OTHER_PERSON,
+    associate,
+    distance,
+    near,
+    renewed,
+    signature,
+    unlikeness,
+)
 
 
 def face_at(x: float, y: float, width: float = 40.0) -> Face:
@@ -84,9 +93,23 @@ def test_who_is_partly_hidden_still_looks_like_himself() -> None:
     assert unlikeness(before, signature(image, face_at(160, 100))) < 0.06
 
 
-def test_a_face_at_the_border_has_a_signature_too() -> None:
-    image = np.full((240, 320, 3), 90, dtype=np.uint8)
-    assert np.isfinite(signature(image, face_at(-5, 235))).all()
+def test_what_lies_beyond_the_border_says_nothing_of_a_person() -> None:
+    image = np.full((240, 320, 3), 200, dtype=np.uint8)
+    person(image, 160, 100, clothes=(200, 60, 40))
+    whole = signature(image, face_at(160, 100))
+    cut = signature(np.ascontiguousarray(image[:, 150:]), face_at(10, 100))
+    assert np.isnan(cut[:, 0]).all()
+    assert not np.isnan(cut[:, 3:]).any()
+    assert unlikeness(whole, cut) < 0.02
+    assert np.isnan(signature(image, face_at(-500, 235))).all()
+    assert unlikeness(whole, signature(image, face_at(-500, 235))) == OTHER_PERSON
+
+
+def test_a_memory_is_renewed_where_the_person_is_seen_and_kept_elsewhere() -> None:
+    nothing = np.nan
+    known = np.array([1.0, 1.0, nothing, nothing], np.float32)
+    seen = np.array([2.0, nothing, 3.0, nothing], np.float32)
+    np.testing.assert_allclose(renewed(known, seen, 0.25), [1.25, 1.0, 3.0, nothing])
 
 
 def test_near_is_within_each_others_signature() -> None:

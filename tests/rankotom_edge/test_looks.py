@@ -14,10 +14,12 @@ from rankotom_edge import looks
 from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.looks import (
     CLOSE_SIZE,
+    HALVES,
     UPRIGHT,
     close_up,
     is_plausible,
     look_closer,
+    look_into,
     overlap,
     without_doubles,
 )
@@ -181,3 +183,17 @@ def test_where_there_is_no_face_a_closer_look_finds_none(detector: FaceDetector)
     wall = np.full((480, 640, 3), 150, np.uint8)
     assert look_closer(detector.detect, wall, FACE) == ()
     assert look_closer(detector.detect, wall, replace(FACE, box=(900, 900, 50, 50))) == ()
+
+
+@pytest.mark.parametrize("tall", [False, True])
+def test_the_halves_of_a_picture_overlap_and_their_faces_are_where_they_are(tall: bool) -> None:
+    picture = np.zeros((640, 480, 3) if tall else (480, 640, 3), np.uint8)
+    seen: list[tuple[int, ...]] = []
+
+    def detect(part: Image) -> tuple[Face, ...]:
+        seen.append(part.shape[:2])
+        return (Face((10, 20, 30, 30), (20, 30), (30, 30), (25, 35), (25, 42), 0.9),)
+
+    places = [look_into(detect, picture, half)[0].box[:2] for half in HALVES]
+    assert seen == [(384, 480) if tall else (480, 384)] * 2
+    assert places == [(10, 20), (10, 276) if tall else (266, 20)]

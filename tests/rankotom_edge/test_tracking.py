@@ -14,15 +14,8 @@ import pytest
 from rankotom_edge.faces import Face, FaceDetector, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.looks import CLOSE_SIZE
-from rankotom_edge.tracking import (
-    ENOUGH,
-    Track,
-    TrackedFace,
-    Tracker,
-    needs_look,
-    needs_search,
-    weighed,
-)
+from rankotom_edge.track import Track
+from rankotom_edge.tracking import TrackedFace, Tracker, needs_look, needs_search
 
 SHARED = Path(os.environ.get("RANKOTOM_SHARED", Path(__file__).parents[3] / "shared"))
 CLIPS = SHARED / "data" / "clips"
@@ -132,19 +125,10 @@ def read_clip(name: str) -> tuple[list[Image], float]:
     return images, fps
 
 
-def test_a_face_earns_its_track_by_looks_in_a_row() -> None:
-    evidence, looks = 0.0, 0
-    while evidence < ENOUGH:
-        evidence, looks = weighed(evidence, 0.9), looks + 1
-    assert looks == 3
-    assert weighed(weighed(0.0, 0.73), 0.67) < ENOUGH  # the skull at its best
-    assert weighed(0.5, 0.0) == 0
-
-
-def track(number: int | None = 1, x: float = 100.0, **changes: object) -> Track:
+def track(number: int | None = 1, x: float = 100.0, placed: bool = True) -> Track:
     face = Face((x, 100, 50, 50), (x + 15, 115), (x + 35, 115), (x + 25, 127), (x + 25, 136), 0.9)
-    known: dict[str, object] = {"sighted": 0.0, "looked": 0.0, "placed": True, "evidence": 0.7}
-    return Track(number, face, likeness=np.zeros((1, 1, 3), np.float32), **(known | changes))  # type: ignore[arg-type]
+    likeness = np.zeros((1, 1, 3), np.float32)
+    return Track(number, face, likeness, 0.7, 0.0, 0.0, placed, found=face, since=0.0)
 
 
 def test_the_whole_picture_is_searched_seldom_while_all_is_settled() -> None:
@@ -242,7 +226,7 @@ def test_who_comes_where_another_has_just_left_is_someone_else(
     detect: CountingDetector, eileen: Person, twin: Person
 ) -> None:
     one, nobody, other = eileen.on(room(), 320, 230), room(), twin.on(room(), 320, 230)
-    updates = played(detect, [one] * 12 + [nobody] * 12 + [other] * 12)
+    updates = played(detect, [one] * 12 + [nobody] * 12 + [other] * 24)
     assert numbers(updates[:12]) == {1}
     assert numbers(updates[24:]) == {2}
 
@@ -259,7 +243,7 @@ def test_faces_too_far_for_one_detector_are_found_by_the_other(
     scene = room(size=(1280, 720))
     for person, x in ((eileen, 250), (twin, 640), (eileen, 1000)):
         scene = person.on(scene, x, 330, width=85)
-    still = [Frame(scene.copy(), index, index / FPS, 0.0) for index in range(16)]
+    still = [Frame(scene.copy(), index, index / FPS, 0.0) for index in range(30)]
     with FaceDetector("full") as far:
         tracker = Tracker(detect, far=far.detect)
         found = [tracker.update(frame) for frame in still]
@@ -268,7 +252,19 @@ def test_faces_too_far_for_one_detector_are_found_by_the_other(
     assert len([alone.update(frame) for frame in still][-1]) < 3  # or it would prove nothing
 
 
-def test_the_detector_for_far_faces_is_asked_once_a_second(eileen: Person) -> None:
+def test_a_far_face_beside_near_ones_is_found_within_a_second(
+    detector: FaceDetector, eileen: Person, twin: Person
+) -> None:
+    scene = room(size=(1280, 720))
+    scene = eileen.on(twin.on(twin.on(scene, 1090, 250, 86), 700, 360, 180), 280, 400, 320)
+    with FaceDetector("full") as far:
+        tracker = Tracker(detector.detect, far=far.detect)
+        frames = [Frame(scene.copy(), index, index / FPS, 0.0) for index in range(36)]
+        found = [tracker.update(frame) for frame in frames]
+    assert sorted(round(one.face.centre[0] / 20) * 20 for one in found[-1]) == [280, 700, 1100]
+
+
+def test_the_detector_for_far_faces_is_asked_for_each_half_once_a_second(eileen: Person) -> None:
     picture, asked = eileen.on(room(), 320, 230), []
 
     def far(image: Image) -> tuple[Face, ...]:
@@ -278,7 +274,19 @@ def test_the_detector_for_far_faces_is_asked_once_a_second(eileen: Person) -> No
     tracker = Tracker(lambda image: (), far=far)
     for index in range(round(3 * FPS)):
         tracker.update(Frame(picture, index, index / FPS, 0.0))
-    assert asked == [picture.shape] * 3
+    assert asked == [(480, 384, 3)] * 6
+
+
+@pytest.mark.parametrize("seconds", [0.7, 2.0])
+def test_a_picture_that_comes_once_in_a_while_is_judged_by_one_look(
+    detect: CountingDetector, eileen: Person, seconds: float
+) -> None:
+    """A time-lapse, a slide show, a camera that sends a picture every two seconds."""
+    slides = [eileen.on(room(seed), 250 + 20 * seed, 230) for seed in range(6)]
+    updates = played(detect, slides, fps=1 / seconds)
+    assert [len(update) for update in updates] == [0, 0, 1, 1, 1, 1]
+    nobody = played(detect, [room(seed) for seed in range(6)], fps=1 / seconds)
+    assert numbers(nobody) == set()
 
 
 def test_a_pause_of_seconds_is_a_new_beginning(detect: CountingDetector, eileen: Person) -> None:
