@@ -5,6 +5,8 @@ python docs/pictures.py REFERENCE CANDIDATE FOLDER
 """
 
 import re
+import shutil
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 
 import cv2
+import numpy as np
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
@@ -36,7 +39,8 @@ from rankotom_edge.tally import Tally
 from rankotom_edge.views.nothing import NoView
 
 COLUMNS = 92
-WINDOW = (1280, 600)
+WINDOW = (1000, 600)
+PAGE, PORT, WATCHED = (1280, 1240), 8765, 60  # pixels, and seconds of its timeline
 # rich links a font on the net; the viewer's own monospace font does as well.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(
@@ -85,6 +89,42 @@ def live_views(folder: Path) -> None:
     print(path)
 
 
+def web_page(folder: Path) -> None:
+    """What a browser shows of ``rankotom-edge camera --source demo --view web`` after a while."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        f"--window-size={PAGE[0]},{PAGE[1]}",
+    ):
+        options.add_argument(flag)  # fmt: skip
+    options.binary_location = shutil.which("chromium") or ""
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    command = [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo", "--view", "web"]
+    with subprocess.Popen([*command, "--port", str(PORT)]) as camera:
+        try:
+            time.sleep(3)  # it listens by then
+            browser = webdriver.Chrome(options=options, service=service)
+            try:
+                browser.get(f"http://127.0.0.1:{PORT}/")
+                time.sleep(WATCHED)
+                shot = np.frombuffer(browser.get_screenshot_as_png(), np.uint8)
+            finally:
+                browser.quit()
+        finally:
+            camera.terminate()
+    path = folder / "web.jpg"
+    with replacing(path) as temporary:
+        picture = cv2.imdecode(shot, cv2.IMREAD_COLOR)
+        cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 88])
+    print(path)
+
+
 @dataclass(frozen=True)
 class Keeping:
     """A sink that keeps the last moment."""
@@ -116,6 +156,7 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     verdict = judge(drift, limits)
     folder.mkdir(parents=True, exist_ok=True)
     live_views(folder)
+    web_page(folder)
     draw(
         evaluation_report(evaluation, heatmap),
         f"rankotom-edge evaluate --model {models.FP32}",

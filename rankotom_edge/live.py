@@ -9,6 +9,7 @@ from typing import Protocol
 import cv2
 import numpy as np
 
+from rankotom_edge import interrupts
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.controls import Controls
 from rankotom_edge.crop import crop
@@ -18,8 +19,9 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.looks import Detect
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Monitor
-from rankotom_edge.quality import Quality, measure_quality
-from rankotom_edge.readings import confidence_needed, read_expression
+from rankotom_edge.quality import Qualities
+from rankotom_edge.readings import Reading, read_expression
+from rankotom_edge.reliability import confidence_needed
 from rankotom_edge.smoothing import Smoother
 from rankotom_edge.sources import Source
 from rankotom_edge.tally import Tally
@@ -102,7 +104,8 @@ class Reader:
             watch.on(detect), far=None if far is None else watch.on(far), stills=stills
         )
         self._smoother = Smoother()
-        self._qualities: dict[int, tuple[float | None, Quality]] = {}
+        self._qualities = Qualities()
+        self._said: dict[int, Reading] = {}  # of each face, in the frame before
         self._needed = confidence_needed(classifier.artifact.card.figures["bins"], max_error)
 
     def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
@@ -119,7 +122,16 @@ class Reader:
             crops[place] = crop(
                 picture, tracked.face, contract.framing, contract.size, contract.channels
             )
-            qualities.append(self._quality(frame, tracked, crops[place]))
+            qualities.append(
+                self._qualities.update(
+                    tracked.track,
+                    tracked.face,
+                    tracked.detected,
+                    frame.time,
+                    frame.image,
+                    crops[place],
+                )
+            )
         started = time.perf_counter()
         scores = self._classifier.classify(crops)
         classify = 1000 * (time.perf_counter() - started)
@@ -136,20 +148,14 @@ class Reader:
                     needed=self._needed,
                     crop=crops[place],
                     evidence=None if scores.evidence is None else scores.evidence[place],
+                    before=self._said.get(tracked.track),
                 )
             )
         self._smoother.keep(frame.time)
-        self._qualities = {face.track: self._qualities[face.track] for face in faces}
+        self._qualities.keep(face.track for face in faces)
+        self._said = {reading.track: reading for reading in readings}
         total = 1000 * (time.monotonic() - frame.captured)
         return Moment(frame, tuple(readings), Latency(self._watch.milliseconds, classify, total))
-
-    def _quality(self, frame: Frame, tracked: TrackedFace, seen: Image) -> Quality:
-        """Measured when the face is found, some seven times a second; in between it holds."""
-        score, known = self._qualities.get(tracked.track, (None, None))
-        if known is None or tracked.detected or tracked.face.score != score:
-            known = measure_quality(frame.image, tracked.face, seen)
-            self._qualities[tracked.track] = (tracked.face.score, known)
-        return known
 
 
 def status(
@@ -191,6 +197,7 @@ def watch(
     # would take the core that decodes the next frame.
     cv2.setNumThreads(1)
     while not (desk.quit or view.closed):
+        interrupts.check()
         now = time.monotonic()
         elapsed = tally.seconds(now) if source.live or moment is None else moment.frame.time
         if stop.reached(tally.frames, elapsed):

@@ -27,11 +27,12 @@ may be told of a drift that is partly their own; but the light is low.
 Where the pictures are as clear as FERPlus's there is none.
 
 **What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones. 300
-faces of FERPlus valid, damaged from the first on, by the embedded INT8 model (right for 82 %, 81 %
-sure): under a Gaussian of 1.5 pixels it is right for 61 % and as sure as ever, which shows after
-205 faces; in a fourteenth of the light right for 70 %, 77 % sure, after 185; in a twentieth, under
-2 pixels, or 14 pixels wide, after 60 to 65. In an eighth of the light it is right for 77 % and 80 %
-sure: there is little to see. Each reading's own "unsure: blurred" does not wait for that.
+faces of FERPlus valid, damaged from the first on, by an earlier embedded INT8 model (right for
+82 %, 81 % sure) and before blur was measured as it is now: under a Gaussian of 1.5 pixels it is
+right for 61 % and as sure as ever, which shows after 205 faces; in a fourteenth of the light right
+for 70 %, 77 % sure, after 185; in a twentieth, under 2 pixels, or 14 pixels wide, after 60 to 65.
+In an eighth of the light it is right for 77 % and 80 % sure: there is little to see. Each reading's
+own "unsure: blurred" does not wait for that.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from rankotom_edge.drawing.insets import (
 )
 from rankotom_edge.drawing.panels import GROUND, HEADLINE, badge, draw_panel, reading_colour
 from rankotom_edge.drawing.sheet import Sheet, divide
-from rankotom_edge.placing import Layout, Rect, Scene, arrange, arrange_most, kept
+from rankotom_edge.placing import Layout, Rect, Scene, arrange, arrange_most, is_roomy, kept
 from rankotom_edge.readings import shown_as
-from rankotom_edge.wording import Reliability
+from rankotom_edge.reliability import Reliability
 
 if TYPE_CHECKING:
     from rankotom_edge.controls import Controls
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 BEFORE_THE_FIRST = (640, 480)
 LOOK_ROUND = 16  # frames between two looks for larger panels or better places
-COLUMN_LINGERS = 5.0  # seconds
+# Seconds for which a crowd that has gone leaves its traces: at once, the picture and the panels
+# would jump to and fro with every passer-by.
+COLUMN_LINGERS = 5.0
+SMALL_LINGERS = 2.0
 # At this share of the frame's size and less, its pixels are averaged. Nearer to 1 one hardly sees
 # it, and at 1080 lines it takes 29 ms where INTER_LINEAR takes 5.
 AVERAGED = 0.6
@@ -86,7 +89,7 @@ def draw(
     draw_message(image, sheet, moment, status)
     if controls.help:
         draw_help(image, sheet.picture, controls.keys, sheet.measures)
-    return image, layout if moment is None else column_in_time(layout, moment.frame.time)
+    return image, layout
 
 
 def _readings(moment: Moment | None, status: Status, controls: Controls) -> tuple[Reading, ...]:
@@ -105,38 +108,46 @@ def _arranged(
     previous: Layout,
 ) -> tuple[Sheet, Layout]:
     """With a column beside the picture where a key asks for one, or the picture has no room."""
+    now = 0.0 if moment is None else moment.frame.time
     closed = _sheet(moment, status, room, column=False)
     opened = _sheet(moment, status, room, column=True)
-    in_closed = _scene(closed, readings, None)
+    in_closed = _with_bars(_scene(closed, readings, None))
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
-    is_open = previous.column or controls.reliability or controls.crop
+    asked = controls.reliability or controls.crop
+    if not asked:
+        previous = column_in_time(previous, in_closed, now)
+    sheet, scene = (opened, in_opened) if asked or previous.column else (closed, in_closed)
     if moment is not None and moment.frame.index % LOOK_ROUND:
-        sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
         layout = kept(scene, previous)
         if layout is not None:
             return sheet, layout
-    tries = [(opened, in_opened)]
-    if not is_open:
-        # Bars in a column are better than headlines beside the faces.
-        tries = [
-            (closed, replace(in_closed, sizes=in_closed.sizes[:HEADLINE])),
-            (opened, replace(in_opened, sizes=in_opened.sizes[:HEADLINE])),
-            (closed, in_closed),
-        ]
-    for sheet, scene in tries:
-        layout = arrange(scene, previous)
-        if layout is not None:
-            return sheet, layout
-    return opened, arrange_most(in_opened, previous)
+    may_grow = not 0 <= now - previous.shrunk <= SMALL_LINGERS
+    layout = None
+    if sheet is closed:
+        layout = arrange(in_closed, previous, may_grow)
+        if layout is None:  # bars in a column are better than headlines beside the faces
+            sheet, previous = opened, replace(previous, column_needed=now)
+    if layout is None:
+        layout = arrange(_with_bars(in_opened), previous, may_grow)
+        layout = layout or arrange_most(in_opened, previous)
+    if layout.level > previous.level:
+        layout = replace(layout, shrunk=now)
+    return sheet, layout
 
 
-def column_in_time(layout: Layout, now: float) -> Layout:
-    """The column closes when it has been empty for a while; at once, the picture would jump to and
-    fro with a crowd."""
-    if layout.in_column:
-        return replace(layout, column_used=now)
-    empty = not 0 <= now - layout.column_used <= COLUMN_LINGERS
-    return replace(layout, column=layout.column and not empty)
+def _with_bars(scene: Scene) -> Scene:
+    return replace(scene, sizes=scene.sizes[:HEADLINE])
+
+
+def column_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
+    """The column closes when it was not needed for a while."""
+    if not layout.column:
+        return layout
+    if not is_roomy(closed):
+        return replace(layout, column_needed=now)
+    if 0 <= now - layout.column_needed <= COLUMN_LINGERS:
+        return layout
+    return Layout()
 
 
 def natural_sheet(moment: Moment | None, status: Status) -> Sheet:
@@ -153,7 +164,7 @@ def _sheet(
 
 def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
     labels = len(readings[0].labels) if readings else 0
-    faces = {reading.track: sheet.face_rect(reading.face) for reading in readings}
+    faces = {reading.track: sheet.head_rect(reading.face) for reading in readings}
     gap = sheet.measures.px(8)
     inner = sheet.picture.grown(-gap / 2)
     return Scene(faces, inner, column, sheet.measures.panel_sizes(labels), gap)
@@ -216,7 +227,7 @@ def _faces(
         place = layout.places.get(reading.track)
         if place is not None:
             number = reading.track if several else None
-            draw_panel(image, place.rect, layout.level, reading, number, reliability, measures)
+            draw_panel(image, place.rect, place.level, reading, number, reliability, measures)
 
 
 def _insets(

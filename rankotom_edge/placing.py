@@ -13,12 +13,16 @@ Size: TypeAlias = tuple[float, float]
 # A panel that shrank grows again, or returns to the side of its face, only with this much room to
 # spare: else a face at the limit would make it flip at every frame.
 SPARE = 1.2
+# The same for a picture that gets its size back; it is asked for seconds on end, so that less will
+# do, and a face in the middle of 640x480 leaves no more.
+ROOMY = 1.04
 # How far a face moves before it pulls its panel along, in gaps: a detector's box trembles by 1 or
 # 2 % of its width, and text that trembles can't be read.
 SLACK = 1.5
 # Steps of the search before it is given up: eight faces without a conflict need eight, and a
 # hopeless crowd must not cost the frame.
 SEARCH_STEPS = 300
+MOST_BARS = 12  # faces of a crowd that are tried with bars
 FLANKS: tuple[Side, Side] = ("right", "left")  # where a panel is best
 ALONG = (0.0, 0.5, 1.0)  # with the start, the middle or the end of its face
 
@@ -77,83 +81,127 @@ class Place(NamedTuple):
     side: Side
     along: float
     rect: Rect
+    level: int = 0  # which of the scene's panel sizes: 0 is the fullest
 
 
 @dataclass(frozen=True)
 class Layout:
-    level: int = 0  # which of the scene's panel sizes: 0 is the fullest
     column: bool = False  # whether the column beside the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
-    column_used: float = -math.inf  # time of the last frame that had a panel in the column
+    left_out: frozenset[int] = frozenset()  # tracks that there was no room for
+    column_needed: float = -math.inf  # time of the last frame that could not do without
+    shrunk: float = -math.inf  # time when the panels last became smaller
 
     @property
     def in_column(self) -> bool:
         return any(place.side == "column" for place in self.places.values())
+
+    @property
+    def level(self) -> int:
+        """Of the smallest panel."""
+        return max((place.level for place in self.places.values()), default=0)
 
 
 @dataclass(frozen=True)
 class Scene:
     """What there is to arrange, in pixels of the canvas."""
 
-    faces: Mapping[int, Rect]  # by track
+    faces: Mapping[int, Rect]  # by track; what of a person must not be covered
     picture: Rect
     column: Rect | None  # room beside the picture, where it is open
     sizes: Sequence[Size]  # of a panel, the fullest first
     gap: float  # between a panel and anything else
 
 
-def arrange(scene: Scene, previous: Layout) -> Layout | None:
+def arrange(scene: Scene, previous: Layout, may_grow: bool = True) -> Layout | None:
     """A place for each face's panel, all of one size, the fullest that fits; None: none fits.
 
     A panel stays on its side and at its size while it can.
     """
-    for level in range(len(scene.sizes)):
-        if level < previous.level and _placed(scene, level, previous, SPARE) is None:
+    for level in range(0 if may_grow else previous.level, len(scene.sizes)):
+        levels = dict.fromkeys(scene.faces, level)
+        if level < previous.level and _placed(scene, levels, previous, SPARE) is None:
             continue
-        places = _placed(scene, level, previous)
+        places = _placed(scene, levels, previous)
         if places is not None:
-            return _layout(level, previous, places)
+            return _layout(previous, places)
     return None
 
 
 def kept(scene: Scene, previous: Layout) -> Layout | None:
-    """The same faces with panels of the same size; None where they need to be arranged anew."""
-    if previous.places.keys() != scene.faces.keys() or previous.level >= len(scene.sizes):
+    """The same panels for the faces that are still there; None where they need to be arranged
+    anew."""
+    if not scene.faces.keys() <= previous.places.keys() | previous.left_out:
         return None
-    places = _placed(scene, previous.level, previous)
+    shown = scene.faces.keys() - previous.left_out
+    levels = {track: previous.places[track].level for track in shown}
+    if any(level >= len(scene.sizes) for level in levels.values()):
+        return None
+    places = _placed(scene, levels, previous)
     return None if places is None else replace(previous, places=places)
 
 
 def arrange_most(scene: Scene, previous: Layout) -> Layout:
-    """As ``arrange``; where it is too crowded, the smallest panels, for the largest faces."""
-    layout = arrange(scene, previous)
-    if layout is not None:
-        return layout
-    level = len(scene.sizes) - 1
-    places: dict[int, Place] = {}
-    for track in sorted(scene.faces, key=lambda track: -scene.faces[track].width):
-        options = _options(scene, track, scene.sizes[level], previous.places.get(track))
-        taken = places.values()
-        place = next((place for place in options if _is_apart(place, taken, scene.gap)), None)
-        if place is not None:
-            places[track] = place
-    return _layout(level, previous, places)
+    """Where it is too crowded for bars of one size: bars for as many faces as leave room for the
+    smallest panels of the others, the largest of the newcomers first; else for the most."""
+    in_order = sorted(scene.faces, key=lambda track: _precedence(scene, previous, track))
+    bars, smallest = (
+        {
+            track: list(_options(scene, track, level, size, previous.places.get(track)))
+            for track in in_order
+        }
+        for level, size in list(enumerate(scene.sizes))[-2:]
+    )
+    best: Layout | None = None
+    for with_bars in range(min(len(in_order), MOST_BARS), -1, -1):
+        wishes = [(track, bars[track]) for track in in_order[:with_bars]]
+        wishes += [(track, smallest[track]) for track in in_order]
+        places: dict[int, Place] = {}
+        for track, options in wishes:
+            if track not in places:
+                free = (place for place in options if _is_apart(place, places.values(), scene.gap))
+                if (place := next(free, None)) is not None:
+                    places[track] = place
+        left_out = frozenset(scene.faces.keys() - places.keys())
+        if best is None or len(left_out) < len(best.left_out):
+            best = replace(_layout(previous, places), left_out=left_out)
+        if not left_out:
+            break
+    assert best is not None
+    return best
 
 
-def _layout(level: int, previous: Layout, places: Mapping[int, Place]) -> Layout:
-    layout = replace(previous, level=level, places=places)
+def is_roomy(scene: Scene) -> bool:
+    """Whether there is room for everybody's panel, from a blank sheet, and a little more."""
+    return any(
+        _placed(scene, dict.fromkeys(scene.faces, level), Layout(), ROOMY) is not None
+        for level in range(len(scene.sizes))
+    )
+
+
+def _precedence(scene: Scene, previous: Layout, track: int) -> tuple[int, float]:
+    """Who has the larger panel keeps it."""
+    before = previous.places.get(track)
+    level = len(scene.sizes) if before is None else before.level
+    return level, -scene.faces[track].width
+
+
+def _layout(previous: Layout, places: Mapping[int, Place]) -> Layout:
+    layout = replace(previous, places=places, left_out=frozenset())
     return replace(layout, column=layout.column or layout.in_column)
 
 
 def _placed(
-    scene: Scene, level: int, previous: Layout, spare: float = 1.0
+    scene: Scene, levels: Mapping[int, int], previous: Layout, spare: float = 1.0
 ) -> dict[int, Place] | None:
-    size = _times(scene.sizes[level], spare)
+    """A place for each of the tracks that have a level."""
     # Those that have a place choose first, so that a newcomer moves nobody.
-    tracks = sorted(scene.faces, key=lambda track: (track not in previous.places, track))
+    tracks = sorted(levels, key=lambda track: (track not in previous.places, track))
     options = []
     for track in tracks:
-        options.append(list(_options(scene, track, size, previous.places.get(track))))
+        size = _times(scene.sizes[levels[track]], spare)
+        before = previous.places.get(track)
+        options.append(list(_options(scene, track, levels[track], size, before)))
         if not options[-1]:
             return None
     chosen = _search(options, scene.gap)
@@ -187,8 +235,15 @@ def _is_apart(place: Place, others: Iterable[Place], gap: float) -> bool:
     return not any(room.overlaps(other.rect) for other in others)
 
 
-def _options(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
+def _options(
+    scene: Scene, track: int, level: int, size: Size, previous: Place | None
+) -> Iterator[Place]:
     """The places where a face's panel covers no face, the best first."""
+    for place in _in_order(scene, track, size, previous):
+        yield place._replace(level=level)
+
+
+def _in_order(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
     beside = [place for place in _beside(scene, track, size, previous) if _is_free(scene, place)]
     column = list(_in_column(scene, size))
     if previous is None:

@@ -9,7 +9,9 @@ limits are where that comes to about five points, unless a comment says otherwis
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -20,9 +22,10 @@ POOR = 0.5
 
 # Between the eyes, in pixels of the picture: a face of half of FERPlus's pixels on a side.
 POOR_EYES = 9.0
-# Root mean square of the crop's Laplacian over its standard deviation: what a Gaussian of 1 pixel
-# leaves in the middle.
-POOR_SHARPNESS = 0.26
+# Root mean square of the crop's second derivative in the direction where it is least, as motion
+# blurs one direction alone, without what noise adds to it, over the crop's standard deviation: what
+# a Gaussian of 1 pixel leaves in the middle, or a motion by 5.
+POOR_SHARPNESS = 0.15
 # The crop's mean: what an eighth of the light leaves in the middle. The model is too sure by five
 # points only in a 28th, but a camera's pictures are noisier there than FERPlus's made dark.
 POOR_LIGHT = 16.0
@@ -32,6 +35,7 @@ POOR_CONTRAST = 0.11
 # The share of the crop that is burnt out: between 1.5 and 2 times the light in the middle.
 POOR_GLARE = 0.55
 BURNT_OUT = 247
+DOUBT, RELIEF = 0.2, 0.5  # seconds; the next look at a face that was missed comes after 0.15
 # How far the nose is from between the eyes, in eye distances. It stands out by about half an eye
 # distance, so that this is half the tangent of the turn: 50 degrees. By an embedded model before
 # this one: FERPlus's faces that turn by up to 0.65 are as right as the model is confident, within
@@ -42,6 +46,17 @@ POOR_TURN = 0.6
 POOR_SCORE = 0.6
 # The share of the box that is inside the picture.
 POOR_INSIDE = 0.75
+
+# Across, down, and along both diagonals, each with what noise of variance 1 makes of it.
+ACROSS = np.array([[0, 0, 0], [1, -2, 1], [0, 0, 0]], np.float32)
+DIAGONAL = np.diag([1, -2, 1]).astype(np.float32) / np.float32(math.sqrt(2))
+SECOND_DERIVATIVES = (
+    (ACROSS, 6.0),
+    (ACROSS.T.copy(), 6.0),
+    (DIAGONAL, 3.0),
+    (DIAGONAL[::-1].copy(), 3.0),
+)
+OF_NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 
 REASONS = {
     "size": "too small",
@@ -76,6 +91,14 @@ class Quality:
             return None
         return REASONS[min(REASONS, key=lambda part: float(getattr(self, part)))]
 
+    def reason_after(self, before: str | None, margin: float) -> str | None:
+        """The same, but that the reason given before holds until its part is ``margin`` above
+        poor."""
+        for part, reason in REASONS.items():
+            if reason == before and getattr(self, part) < POOR + margin:
+                return reason
+        return self.reason
+
     @classmethod
     def of(cls, **parts: float) -> Quality:
         return cls(score=min(parts.values()), **parts)
@@ -85,11 +108,10 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
     """``crop`` is the face as the network sees it: (channels, size, size)."""
     seen = crop[0] if len(crop) == 1 else crop.mean(axis=0).astype(np.uint8)
     mean, deviation = (float(figure[0, 0]) for figure in cv2.meanStdDev(seen))
-    edges = float(cv2.norm(cv2.Laplacian(seen, cv2.CV_16S))) / math.sqrt(seen.size)
     burnt_out = float(np.count_nonzero(seen >= BURNT_OUT)) / seen.size
     return Quality.of(
         size=_part(_eyes(face), POOR_EYES),
-        sharpness=_part(edges / max(deviation, 1.0), POOR_SHARPNESS),
+        sharpness=_part(detail(seen) / max(deviation, 1.0), POOR_SHARPNESS),
         light=_part(mean, POOR_LIGHT),
         contrast=_part(deviation / max(mean, 1.0), POOR_CONTRAST),
         glare=_part(1 - burnt_out, 1 - POOR_GLARE),
@@ -97,6 +119,59 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
         whole=_part(face.score, POOR_SCORE),
         inside=_past(inside(face, image), POOR_INSIDE),
     )
+
+
+def detail(grey: Image) -> float:
+    """Root mean square of the second derivative, in grey levels, where it is least of four
+    directions and less what noise has part in it.
+
+    The noise is what a filter sees that answers neither to edges nor to slopes (Immerkær 1996).
+    """
+    size = grey.size
+    noise = float(cv2.norm(cv2.filter2D(grey, cv2.CV_32F, OF_NOISE), cv2.NORM_L1)) / size
+    variance = math.pi / 2 * (noise / 6) ** 2
+    least = min(
+        float(cv2.norm(cv2.filter2D(grey, cv2.CV_32F, kernel))) ** 2 / size - share * variance
+        for kernel, share in SECOND_DERIVATIVES
+    )
+    return math.sqrt(max(0.0, least))
+
+
+class Qualities:
+    """Each face's quality over time: measured when the face is found, some seven times a second,
+    and held in between. It turns poor when it has been so for ``DOUBT`` seconds, and good again
+    after ``RELIEF``: a single look may err."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Known] = {}
+
+    def update(
+        self, track: int, face: Face, found: bool, time: float, image: Image, crop: Image
+    ) -> Quality:
+        known = self._known.get(track)
+        if known is None or found or face.score != known.score:
+            measured = measure_quality(image, face, crop)
+        else:
+            measured = known.measured
+        if known is None or (known.shown.reason is None) == (measured.reason is None):
+            shown, since = measured, None
+        else:
+            since = time if known.turned is None else known.turned
+            wait = RELIEF if measured.reason is None else DOUBT
+            waiting = 0 <= time - since < wait
+            shown, since = (known.shown, since) if waiting else (measured, None)
+        self._known[track] = _Known(face.score, measured, shown, since)
+        return shown
+
+    def keep(self, tracks: Iterable[int]) -> None:
+        self._known = {track: self._known[track] for track in tracks}
+
+
+class _Known(NamedTuple):
+    score: float
+    measured: Quality
+    shown: Quality
+    turned: float | None  # when what is measured became poor or good, and what is shown did not
 
 
 def turn(face: Face) -> float:

@@ -5,20 +5,18 @@ They name the expression that is seen, never what a person feels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from rankotom_edge.readings import reliability_at
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankotom_edge.moment import Status
     from rankotom_edge.readings import Reading
+    from rankotom_edge.reliability import Reliability
 
 UNSURE = "unsure"
 NO_FACE = "no face"
 STILL = "a still picture, moved: not a live person"
-MARKER = "how often that confidence was right"
+MARKER = "how often a bar of that height was right"
 
 
 @dataclass(frozen=True)
@@ -26,26 +24,6 @@ class Headline:
     title: str  # the expression, the blend, or "unsure"
     number: str  # "83 %", "52 + 31", or nothing
     detail: str  # what the number is worth, what the blend is made of, or why it is unsure
-
-
-class Reliability:
-    """How often the model was right, by the confidence it showed: the figures of its card.
-
-    Each per mille is looked up once; the bars ask for it at every frame.
-    """
-
-    def __init__(self, figures: Mapping[str, Any]) -> None:
-        self.figures = figures
-        self._known: dict[int, float | None] = {}
-
-    def at(self, confidence: float) -> float | None:
-        """None where the card says nothing of such a confidence."""
-        if not self.figures.get("bins"):
-            return None
-        per_mille = round(1000 * confidence)
-        if per_mille not in self._known:
-            self._known[per_mille] = reliability_at(self.figures["bins"], per_mille / 1000)
-        return self._known[per_mille]
 
 
 def headline(reading: Reading, reliability: Reliability) -> Headline:

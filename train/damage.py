@@ -39,6 +39,30 @@ def blurred(pixels: float) -> Damage:
     return lambda face: np.asarray(cv2.GaussianBlur(face, (0, 0), pixels), np.uint8)
 
 
+def moved(pixels: int, degrees: float) -> Damage:
+    """As by a motion while the shutter is open."""
+    way = np.zeros((pixels, pixels), np.float32)
+    way[pixels // 2] = 1
+    turn = cv2.getRotationMatrix2D((pixels // 2, pixels // 2), degrees, 1)
+    turned = np.asarray(cv2.warpAffine(way, turn, (pixels, pixels)), np.float32)
+    kernel = turned / turned.sum()
+    return lambda face: np.asarray(
+        cv2.filter2D(face, -1, kernel, borderType=cv2.BORDER_REPLICATE), np.uint8
+    )
+
+
+def grainy(level: float, before: Damage) -> Damage:
+    """Noise of so many grey levels over another damage."""
+    random = np.random.default_rng(0)
+
+    def damaged(face: Image) -> Image:
+        blurry = before(face)
+        grain = np.repeat(random.normal(0, level, (*blurry.shape[:2], 1)), blurry.shape[2], axis=2)
+        return np.clip(blurry + grain, 0, 255).astype(np.uint8)
+
+    return damaged
+
+
 def shrunk(width: int) -> Damage:
     return lambda face: np.asarray(
         cv2.resize(face, (width, width), interpolation=cv2.INTER_AREA), np.uint8
@@ -56,7 +80,13 @@ def burnt(times: float) -> Damage:
 # By the part of the quality that should notice.
 DAMAGES: dict[str, dict[str, Damage]] = {
     "size": {f"{width} pixels wide": shrunk(width) for width in (32, 24, 20, 16, 13)},
-    "sharpness": {f"blur of {pixels:g} px": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)},
+    "sharpness": {f"blur of {pixels:g} px": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)}
+    | {
+        f"motion by {pixels} px, {degrees} deg": moved(pixels, degrees)
+        for pixels in (3, 5, 7, 9)
+        for degrees in (0, 45, 90)
+    }
+    | {"noise": grainy(4, lambda face: face), "blur of 2 px, noise": grainy(4, blurred(2))},
     "light": {f"1/{times:g} of the light": darkened(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
         f"{percent} % of the contrast": flattened(percent / 100) for percent in (50, 30, 25, 20, 10)

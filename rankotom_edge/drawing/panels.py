@@ -15,15 +15,18 @@ from rankotom_edge.faces import Image
 from rankotom_edge.palette import (
     FAINT_HEX,
     GROUND_HEX,
+    HALF_BRIGHT,
     QUIET_HEX,
     TEXT_HEX,
     Colour,
     bgr,
+    brightness,
     emotion_hex,
     mixed,
 )
 from rankotom_edge.placing import Rect, Size
-from rankotom_edge.wording import Headline, Reliability, headline, named, percent
+from rankotom_edge.reliability import Reliability
+from rankotom_edge.wording import Headline, headline, named, percent
 
 if TYPE_CHECKING:
     from rankotom_edge.readings import Reading
@@ -78,7 +81,7 @@ class Measures:
             (self.width, 2 * self.pad - self.px(4) + self.head + self.row * bars)
             for bars in (labels, min(labels, SHORT_BARS))
         )
-        return full, short, (self.px(140), self.px(24))
+        return full, short, (self.px(168), self.px(44))
 
 
 def draw_panel(
@@ -165,18 +168,19 @@ def _headline(
 def _headline_alone(
     image: Image, rect: Rect, words: Headline, number: int | None, measures: Measures
 ) -> None:
-    left, right = rect.x + measures.pad + measures.px(1), rect.right - measures.px(7)
-    top = rect.y + (rect.height - line_height(measures.text)) / 2 - measures.px(1)
+    """The title, and beneath it the number or why it is unsure."""
+    left, right = rect.x + measures.pad + measures.px(1), rect.right - measures.px(5)
+    top = rect.y + measures.px(4)
     if number is not None:
         left += _tag(image, number, left, top, measures) + measures.px(5)
-    if not words.number:
-        said = f"{words.title}: {words.detail}" if words.detail else words.title
-        write(image, said, (left, top), measures.text, QUIET, room=right - left)
-        return
-    used = text_width(words.title, measures.text, bold=True) + measures.px(5)
-    if used + text_width(words.number, measures.text) <= right - left:
-        write(image, words.number, (right, top), measures.text, TEXT, right=True)
-    write(image, words.title, (left, top), measures.text, TEXT, bold=True, room=right - left)
+    colour = TEXT if words.number else QUIET
+    title = measures.text
+    while text_width(words.title, title, bold=True) > right - left and title > measures.px(9):
+        title -= 1
+    write(image, words.title, (left, top), title, colour, bold=True, room=right - left)
+    beneath = (rect.x + measures.pad + measures.px(1), top + measures.px(18))
+    said = words.number or words.detail
+    write(image, said, beneath, measures.text, colour, room=right - beneath[0])
 
 
 def _tag(image: Image, number: int, x: float, y: float, measures: Measures) -> int:
@@ -213,19 +217,19 @@ def _bar(
             tone if stands_out else mixed(tone, GROUND, 0.30),
             min(radius, length / 2),
         )
-    # The card's table counts faces by their highest confidence; of the other bars it says nothing.
-    right_share = reliability.at(share) if reading.labels[index] == reading.top else None
+    highest = reading.labels[index] == reading.top
+    right_share = reliability.at(share, highest)
     if right_share is not None:
-        _mark(image, track, right_share, measures)
+        _mark(image, track, right_share, highest, measures)
 
 
-def _mark(image: Image, track: Rect, share: float, measures: Measures) -> None:
-    """Where the bar would end if it were exactly right."""
-    width, reach = measures.px(1.6), measures.px(2.5)
+def _mark(image: Image, track: Rect, share: float, highest: bool, measures: Measures) -> None:
+    """Where the bar would end if it were exactly right; a smaller one on the lower bars."""
+    width, reach = (measures.px(1.6), measures.px(2.5)) if highest else (measures.px(1), 0)
     x = track.x + share * track.width - width / 2
     stroke = Rect(round(x), track.y - reach, width, track.height + 2 * reach)
     fill(image, stroke.grown(max(1, measures.px(0.6))), GROUND, 0, opacity=0.75)
-    fill(image, stroke, TEXT)
+    fill(image, stroke, TEXT if highest else QUIET)
 
 
 def badge(image: Image, reading: Reading, at: tuple[float, float], measures: Measures) -> None:
@@ -233,5 +237,7 @@ def badge(image: Image, reading: Reading, at: tuple[float, float], measures: Mea
     number, (x, y) = str(reading.track), at
     width = text_width(number, measures.text, bold=True) + measures.px(8)
     ground = Rect(x, y, width, line_height(measures.text) + measures.px(2))
-    fill(image, ground, reading_colour(reading), measures.px(3))
-    write(image, number, (x + measures.px(4), y), measures.text, GROUND, bold=True)
+    colour = reading_colour(reading)
+    fill(image, ground, colour, measures.px(3))
+    ink = GROUND if brightness(colour) > HALF_BRIGHT else TEXT
+    write(image, number, (x + measures.px(4), y), measures.text, ink, bold=True)

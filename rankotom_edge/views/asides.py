@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankotom_edge.controls import Controls
     from rankotom_edge.faces import Image
     from rankotom_edge.readings import Reading
-    from rankotom_edge.wording import Reliability
+    from rankotom_edge.reliability import Reliability
 
 ASIDE_WIDTH = 38
 CROP_LINES = 12  # 24 pixels: half of what the network sees, and still a face
@@ -47,6 +47,11 @@ def aside(
     if frame is not None:
         return Group(Text(""), half_blocks(_with_boxes(frame, readings), ASIDE_WIDTH, lines - 2))
     return None
+
+
+def only_a_picture(controls: Controls, readings: Sequence[Reading]) -> bool:
+    """Whether what stands beside the faces is no more than a picture of them."""
+    return bool(readings) and not (controls.help or controls.reliability or controls.crop)
 
 
 def _help(controls: Controls) -> RenderableType:

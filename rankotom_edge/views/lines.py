@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 from rankotom_edge.controls import Controls
 from rankotom_edge.moment import Moment, Status
-from rankotom_edge.wording import STILL, Reliability, drift_words, headline, source_words
+from rankotom_edge.reliability import Reliability
+from rankotom_edge.wording import STILL, drift_words, headline, source_words
 
 DRIFT_OVER = "confidence: the cause of the drift is gone"
 

@@ -26,11 +26,11 @@ from rankotom_edge.palette import (
     emotion_hex,
 )
 from rankotom_edge.readings import shown_as
-from rankotom_edge.views.asides import ASIDE_WIDTH, aside
+from rankotom_edge.reliability import Reliability
+from rankotom_edge.views.asides import ASIDE_WIDTH, aside, only_a_picture
 from rankotom_edge.wording import (
     NO_FACE,
     STILL,
-    Reliability,
     foot_words,
     headline,
     named,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Size: TypeAlias = tuple[int, int]  # columns, lines
 
-FILLED, EMPTY = "▇", "─"
+FILLED, EMPTY, LOWER_MARK = "▇", "─", "│"
 NARROWEST, WIDEST = 24, 76  # of a face: the least is a name, a bar of 8 cells and a per cent
 MARGIN, GUTTER = 1, 2
 HEAD_LINES = 2
@@ -74,6 +74,8 @@ def render(
     extra = aside(frame, readings, controls, reliability, lines, colours)
     width = columns if extra is None else columns - ASIDE_WIDTH - GUTTER
     body: RenderableType
+    if extra is not None and width < NARROWEST and only_a_picture(controls, readings):
+        extra, width = None, columns  # nobody asked for a picture instead of the bars
     if extra is not None and width < NARROWEST:
         body, extra = extra, None
     elif readings:
@@ -150,9 +152,13 @@ def _face(
     title = Text(words.title, style=f"bold {QUIET_HEX}" if unsure else "bold")
     title.truncate(room, overflow="ellipsis")
     head = Text.assemble((number, QUIET_HEX), title)
-    if len(head) + 2 + len(words.number) <= width:
+    in_head = len(head) + 2 + len(words.number) <= width
+    if in_head:
         head.append(f"{words.number:>{width - len(head)}}", style="bold")
-    detail = Text(words.detail, style=QUIET_HEX)
+    # A blend's parts have bars of their own; half of them would tell less than their numbers.
+    half_told = words.number and not in_head and len(words.detail) > width
+    told = words.number if half_told else words.detail
+    detail = Text(told, style=QUIET_HEX)
     detail.truncate(width, overflow="ellipsis")
     order = np.argsort(-reading.probabilities, kind="stable")[:bars]
     names = max(len(name) for name in reading.labels)
@@ -168,11 +174,11 @@ def _bar(reading: Reading, index: int, reliability: Reliability, names: int, wid
     filled = round(share * cells)
     colour = QUIET_HEX if reading.verdict == "unsure" else emotion_hex(reading.labels, index)
     bar = Text.assemble((FILLED * filled, colour), (EMPTY * (cells - filled), FAINT_HEX))
-    # The card's table counts faces by their highest confidence; of the other bars it says nothing.
-    right = reliability.at(share) if name == reading.top else None
+    right = reliability.at(share, highest=name == reading.top)
     if right is not None:
         mark = min(cells - 1, round(right * cells))
-        bar = Text.assemble(bar[:mark], (DIAGONAL, "bold"), bar[mark + 1 :])
+        stroke = (DIAGONAL, "bold") if name == reading.top else (LOWER_MARK, QUIET_HEX)
+        bar = Text.assemble(bar[:mark], stroke, bar[mark + 1 :])
     return Text.assemble((f"{name:<{names}} ", emphasis), bar, (f" {percent(share):>5}", emphasis))
 
 

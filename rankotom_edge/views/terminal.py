@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 from rich.live import Live
 
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.views.keyboard import Keyboard
 from rankotom_edge.views.page import render
-from rankotom_edge.wording import Reliability
 
 if TYPE_CHECKING:
     from rankotom_edge.controls import Controls

@@ -21,7 +21,7 @@ from calib.emotions import EMOTIONS
 from rankotom_edge import models
 from rankotom_edge.artifact import load_artifact
 from rankotom_edge.machine import this_machine
-from rankotom_edge.readings import confidence_needed
+from rankotom_edge.reliability import confidence_needed
 
 DEMO = ["--source", "demo", "--view", "none"]
 PLAYED = ["ffmpeg", "-loglevel", "quiet", "-re", "-stream_loop", "-1"]

@@ -23,8 +23,10 @@ from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Drift
 from rankotom_edge.overlay import Overlay
 from rankotom_edge.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
+from rankotom_edge.placing import Rect
 from rankotom_edge.quality import Quality
-from rankotom_edge.readings import Reading, find_blend, reliability_at
+from rankotom_edge.readings import Reading, find_blend
+from rankotom_edge.reliability import reliability_at
 from rankotom_edge.sources import State
 from rankotom_edge.wording import STILL
 
@@ -150,10 +152,11 @@ def test_the_bar_is_as_long_as_the_share() -> None:
     lengths = []
     for share in (0.3, 0.6, 0.9):
         image = drawn(moment(reading(shares(sadness=share))))
-        panel = image[120:320, 225:440]
+        panel = image[60:330, 225:450]
         lengths.append(int(np.all(panel == bgr(EMOTION_HEX["sadness"]), axis=2).sum(axis=1).max()))
-    assert lengths[1] == pytest.approx(2 * lengths[0], abs=4)
-    assert lengths[2] == pytest.approx(3 * lengths[0], abs=6)
+    # The mark hides up to six pixels of a bar.
+    assert lengths[1] == pytest.approx(2 * lengths[0], abs=7)
+    assert lengths[2] == pytest.approx(3 * lengths[0], abs=9)
 
 
 def test_the_emotions_stand_in_the_order_of_the_model(words: Callable[..., str]) -> None:
@@ -181,21 +184,30 @@ def test_a_blend_is_named_with_its_parts(words: Callable[..., str]) -> None:
 
 
 def test_an_unsure_reading_says_why_and_fades_its_bars(words: Callable[..., str]) -> None:
-    unsure = moment(reading(shares(happiness=0.83), reason="only 41 % sure; 62 % is needed"))
+    unsure = moment(reading(shares(happiness=0.83), reason="41 % sure, 62 % needed"))
     said = words(unsure)
     assert "unsure" in said
-    assert "only 41 % sure; 62 % is needed" in said
+    assert "41 % sure, 62 % needed" in said
     assert pixels_of(drawn(unsure), EMOTION_HEX["happiness"]) == 0
 
 
-def test_only_the_highest_bar_has_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_bar_has_a_mark_of_its_own_kind_of_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     from rankotom_edge.drawing import panels
 
-    marks: list[float] = []
-    monkeypatch.setattr(panels, "_mark", lambda image, track, share, measures: marks.append(share))
+    marks: list[tuple[float, bool]] = []
+    monkeypatch.setattr(
+        panels, "_mark", lambda image, track, share, highest, _: marks.append((share, highest))
+    )
     drawn(moment(reading(shares(happiness=0.52, surprise=0.31))))
-    right = reliability_at(load_artifact("ferplus-fp32").card.figures["bins"], 0.52)
-    assert marks == [pytest.approx(right)]
+    assert len(marks) == len(EMOTIONS)
+    assert marks[EMOTIONS.index("happiness")] == (
+        pytest.approx(reliability_at(FIGURES["bins"], 0.52), abs=1e-3),
+        True,
+    )
+    assert marks[EMOTIONS.index("surprise")] == (
+        pytest.approx(reliability_at(FIGURES["other_bars"], 0.31), abs=1e-3),
+        False,
+    )
 
 
 def test_raw_bars_are_those_of_the_frame_alone(words: Callable[..., str]) -> None:
@@ -337,6 +349,81 @@ def test_the_column_of_a_crowd_closes_some_seconds_after_it_has_gone() -> None:
     width_at(6.5, HAPPY)
     assert width_at(7.0, HAPPY) == 640
     assert width_at(8.0, *crowd) == wide
+
+
+def test_a_key_that_is_pressed_again_gives_the_picture_its_size_back() -> None:
+    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    near = reading(shares(happiness=0.83), face_in(230, 140, 180))
+    widths = [
+        overlay.draw(moment(near, index=index), PLAYING, Controls(reliability=asked)).shape[1]
+        for index, asked in enumerate((False, True, True, False))
+    ]
+    assert widths[0] == widths[3] == 640
+    assert widths[1] == widths[2] > 640
+
+
+def test_who_leans_in_and_back_has_a_whole_picture_again() -> None:
+    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+
+    def width_at(time: float, side: float) -> int:
+        face = face_in(320 - side / 2, 260 - side / 2, side)
+        shown = moment(reading(shares(happiness=0.83), face), index=round(30 * time))
+        return int(overlay.draw(shown, PLAYING, Controls()).shape[1])
+
+    assert width_at(0.0, 120) == 640
+    assert width_at(1.0, 380) > 640
+    assert width_at(2.0, 120) > 640  # not at once
+    assert width_at(6.5, 120) == 640
+
+
+@pytest.mark.parametrize(
+    "faces",
+    [
+        [face_in(70 + 190 * n, 170, 100) for n in range(3)],
+        [face_in(20, 240, 230), face_in(390, 240, 230)],  # the only room in the picture is above
+    ],
+    ids=["three", "two below"],
+)
+def test_nothing_is_drawn_over_a_forehead(faces: list[Face]) -> None:
+    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    shown = moment(*(reading(shares(happiness=0.6), face, n) for n, face in enumerate(faces, 1)))
+    room = (640, 506)
+    overlay.draw(shown, PLAYING, Controls(), room)
+    layout = overlay._layout
+    sheet = divide((640, 480), room, column=layout.column, foot_lines=1)
+    assert len(layout.places) == len(faces)
+    for place in layout.places.values():
+        for face in faces:
+            assert not place.rect.overlaps(sheet.head_rect(face))
+
+
+def test_a_headline_alone_tells_its_number_or_its_reason() -> None:
+    from rankotom_edge.drawing import panels
+    from rankotom_edge.reliability import Reliability
+
+    measures = panels.Measures(1.0)
+    width, height = measures.panel_sizes(len(EMOTIONS))[panels.HEADLINE]
+    seen: list[str] = []
+    stamp = canvas._text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(canvas, "_text", lambda text, *rest: seen.append(text) or stamp(text, *rest))
+        for told in (
+            reading(shares(contempt=0.999)),
+            reading(shares(neutral=0.52, happiness=0.36)),
+            reading(shares(anger=0.42), reason="42 % sure, 51 % needed"),
+        ):
+            image = np.zeros((100, 400, 3), np.uint8)
+            panels.draw_panel(
+                image,
+                Rect(20, 20, width, height),
+                panels.HEADLINE,
+                told,
+                12,
+                Reliability(FIGURES),
+                measures,
+            )
+    assert {">99 %", "52 + 36", "42 % sure, 51 % needed", "neutral + happiness"} <= set(seen)
+    assert not any("…" in words for words in seen)
 
 
 def test_the_evidence_lies_on_the_part_of_the_face_that_it_is_of() -> None:

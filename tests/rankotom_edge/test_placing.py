@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankotom_edge.placing import Layout, Place, Rect, Scene, arrange, arrange_most, kept
+from rankotom_edge.placing import Layout, Place, Rect, Scene, arrange, arrange_most, is_roomy, kept
 
 PICTURE = Rect(0, 0, 640, 480)
 COLUMN = Rect(648, 8, 208, 464)
@@ -66,7 +66,7 @@ def test_no_panel_ever_covers_a_face_or_another_panel_or_leaves_its_area(
     layout = Layout()
     for faces in moments:
         crowd = Scene(faces, PICTURE, COLUMN, SIZES, GAP)
-        layout = arrange_most(crowd, layout)
+        layout = kept(crowd, layout) or arrange(crowd, layout) or arrange_most(crowd, layout)
         assert_clear(layout, crowd)
         assert layout.places.keys() <= faces.keys()
 
@@ -186,6 +186,37 @@ def test_where_nothing_more_fits_the_largest_faces_have_panels() -> None:
     assert 0 < len(layout.places) < 48
     assert max(crowd.faces) in layout.places
     assert_clear(layout, crowd)
+
+
+def test_a_crowd_has_bars_where_there_is_room_and_headlines_elsewhere() -> None:
+    faces = [square(5 + 130 * (n % 5), 5 + 150 * (n // 5), 110) for n in range(15)]
+    crowd = scene(*faces, column=COLUMN)
+    layout = arrange_most(crowd, Layout())
+    levels = [place.level for place in layout.places.values()]
+    assert levels.count(1) >= 2
+    assert levels.count(2) >= 1
+    assert layout.left_out == crowd.faces.keys() - layout.places.keys()
+    assert_clear(layout, crowd)
+    assert kept(crowd, layout) == layout
+
+
+def test_who_is_gone_for_a_frame_moves_nobody() -> None:
+    both = scene(square(100, 100, 100), square(450, 250, 90))
+    layout = arranged(both)
+    alone = kept(scene(square(100, 100, 100)), layout)
+    assert alone is not None
+    assert alone.places == {1: layout.places[1]}
+    assert arranged(both, alone).places == layout.places
+
+
+def test_small_panels_grow_only_when_they_may() -> None:
+    layout = arranged(scene(Rect(10, 0, 620, 320)))
+    roomy = scene(square(50, 50, 100))
+    small = arrange(roomy, layout, may_grow=False)
+    assert small is not None
+    assert (layout.level, small.level, arranged(roomy, layout).level) == (1, 1, 0)
+    assert is_roomy(roomy)
+    assert not is_roomy(scene(Rect(10, 10, 620, 460)))
 
 
 def test_no_faces_need_no_panels() -> None:

@@ -13,7 +13,19 @@ import pytest
 
 from rankotom_edge.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces import Face, FaceDetector, Image
-from rankotom_edge.quality import POOR, REASONS, Quality, inside, measure_quality, turn
+from rankotom_edge.quality import (
+    DOUBT,
+    POOR,
+    REASONS,
+    RELIEF,
+    Qualities,
+    Quality,
+    detail,
+    inside,
+    measure_quality,
+    turn,
+)
+from rankotom_edge.tracking import LOOK_EVERY
 
 SIZE = 48
 
@@ -33,6 +45,11 @@ def face(portrait: Image) -> Face:
 
 def quality_of(image: Image, face: Face) -> Quality:
     return measure_quality(image, face, crop(image, face, FERPLUS_FRAMING, SIZE, 1))
+
+
+def noisy(image: Image) -> Image:
+    grain = np.random.default_rng(0).normal(0, 12, image.shape)
+    return np.clip(image + grain, 0, 255).astype(np.uint8)
 
 
 def scaled(face: Face, factor: float) -> Face:
@@ -61,6 +78,9 @@ def test_a_good_portrait_has_no_reason_to_be_unsure_of(portrait: Image, face: Fa
     ("damage", "reason"),
     [
         (lambda image: cv2.GaussianBlur(image, (0, 0), 9), "blurred"),
+        (lambda image: cv2.blur(image, (25, 1)), "blurred"),  # by a motion across
+        (lambda image: cv2.blur(image, (1, 25)), "blurred"),
+        (lambda image: noisy(cv2.GaussianBlur(image, (0, 0), 9)), "blurred"),
         (lambda image: image // 20, "too dark"),
         (lambda image: (image // 10) + 110, "too little contrast"),
         (lambda image: np.clip(image.astype(int) * 4, 0, 255), "too bright"),
@@ -154,3 +174,49 @@ def test_held_out_faces_are_good_enough_as_they_are_and_poor_once_damaged(
         quality = measure_quality(cv2.cvtColor(damaged, cv2.COLOR_GRAY2BGR), face, damaged[None])
         poor.append(quality.reason is not None)
     assert least <= np.mean(poor) <= most
+
+
+def test_noise_is_no_detail_and_hides_none() -> None:
+    random = np.random.default_rng(0)
+    flat = np.full((48, 48), 128, np.uint8)
+    grain = np.clip(flat + random.normal(0, 8, flat.shape), 0, 255).astype(np.uint8)
+    assert detail(flat) == 0
+    assert detail(grain) < 5
+    stripes = np.tile(np.array([90, 90, 160, 160], np.uint8), (48, 12))
+    assert detail(stripes) == 0  # it changes in one direction alone
+    squares = np.where(stripes == stripes.T[:48, :48], 160, 90).astype(np.uint8)
+    assert detail(squares) > 15
+
+
+def test_one_look_in_vain_is_not_yet_a_hidden_face(portrait: Image, face: Face) -> None:
+    seen, missed = crop(portrait, face, FERPLUS_FRAMING, SIZE, 1), replace(face, score=0.0)
+    qualities = Qualities()
+
+    def reason_at(time: float, shown: Face, found: bool) -> str | None:
+        return qualities.update(7, shown, found, time, portrait, seen).reason
+
+    assert reason_at(0.0, face, True) is None
+    assert reason_at(0.1, missed, False) is None
+    assert reason_at(0.1 + LOOK_EVERY, face, True) is None
+    assert reason_at(1.0, missed, False) is None
+    assert reason_at(1.01 + DOUBT, missed, False) == "partly hidden"
+    assert reason_at(1.2 + DOUBT, face, True) == "partly hidden"
+    assert reason_at(1.3 + DOUBT, missed, False) == "partly hidden"
+    assert reason_at(1.4 + DOUBT, face, True) == "partly hidden"
+    assert reason_at(1.41 + DOUBT + RELIEF, face, False) is None
+    again = 1.5 + DOUBT + RELIEF
+    assert reason_at(again, missed, False) is None  # it waits anew
+    assert reason_at(again + 0.01 + DOUBT, missed, False) == "partly hidden"
+    assert reason_at(again + DOUBT + 0.1, face, True) == "partly hidden"
+    assert reason_at(again + DOUBT + RELIEF, face, False) == "partly hidden"
+
+
+def test_a_face_that_is_poor_when_it_comes_is_called_so_at_once(
+    portrait: Image, face: Face
+) -> None:
+    seen, missed = crop(portrait, face, FERPLUS_FRAMING, SIZE, 1), replace(face, score=0.0)
+    qualities = Qualities()
+    assert qualities.update(7, missed, True, 0.0, portrait, seen).reason == "partly hidden"
+    assert qualities.update(8, face, True, 0.0, portrait, seen).reason is None
+    qualities.keep([8])
+    assert qualities.update(7, face, True, 0.1, portrait, seen).reason is None

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from calib.metrics import adaptive_ece, ece, nll
-from calib.predictions import Predictions, read_predictions
-from calib.resampling import paired_bootstrap
-from rankotom_edge.artifact import embedded_models, read_artifact
+from calib.predictions import read_predictions
+from rankotom_edge.artifact import load_artifact
 from rankotom_edge.classifier import Classifier
 from rankotom_edge.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute
 from train.align import framed
 from train.datasets import data_folder, half, load_dataset
+from train.shaken import changes, figures, filmed, flicker, smoothed
 
 CACHE = data_folder(None)
 HELD_OUT = Path(__file__).parents[2] / "docs" / "examples" / "fp32.npz"
@@ -34,11 +33,6 @@ SAD = np.array([0.1, 0.03, 0.02, 0.85])
 Array = NDArray[np.float64]
 
 
-def smoothed(sequence: Array, fps: float = FPS) -> Array:
-    smoother = Smoother()
-    return np.array([smoother.update(1, row, index / fps) for index, row in enumerate(sequence)])
-
-
 def softmax(logits: Array) -> Array:
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
@@ -46,11 +40,6 @@ def softmax(logits: Array) -> Array:
 
 def distance(first: Array, second: Array) -> float:
     return float(np.abs(first - second).sum() / 2)
-
-
-def flicker(sequences: Array) -> float:
-    times = np.arange(sequences.shape[1]) / FPS
-    return float(np.mean([label_changes_per_minute(sequence, times) for sequence in sequences]))
 
 
 def test_a_steady_face_is_shown_exactly_as_it_is_read() -> None:
@@ -182,47 +171,24 @@ def test_noise_in_the_readings_of_held_out_faces_is_taken_out_and_calibration_ke
 
 
 @needs_framed_ferplus
-def test_smoothed_readings_of_jittered_faces_are_as_calibrated_as_raw_ones_and_flicker_less() -> (
-    None
-):
+def test_smoothed_readings_of_shaken_faces_are_as_calibrated_as_raw_ones_and_flicker_less() -> None:
     """Held-out faces filmed by a shaking, noisy camera and read by the embedded model.
 
-    300 faces only notice a large loss of calibration; the module's docstring has a finer measure.
+    ``python -m train.shaken`` measures it on all faces of valid. These 447 notice a change of ECE
+    of two points; it may be chance, but then not by that much.
     """
-    models = embedded_models()
-    artifact = read_artifact(models.get("ferplus-int8", models["ferplus-fp32"]))
+    artifact = load_artifact("ferplus-int8")
     faces = half(load_dataset("ferplus", CACHE, "valid"), "report")
-    pixels = framed(faces, 48, 1, None, CACHE / "framed")
-    random = np.random.default_rng(0)
-    chosen = random.permutation(len(faces))[:300]
-    classifier = Classifier(artifact)
-    raw = np.array(
-        [
-            classifier.classify(shaken(pixels[index], 8, random)).probabilities.astype(np.float64)
-            for index in chosen
-        ]
-    )
-    calm = np.array([smoothed(sequence) for sequence in raw])
     assert faces.labels is not None
-    before, after = (
-        Predictions(sequences[:, -1], faces.labels[chosen]) for sequences in (raw, calm)
-    )
-    change = paired_bootstrap(before, after, resamples=500)
-    assert change["ece"].low <= 0
-    assert change["aece"].low <= 0
-    assert nll(after.probabilities, after.labels) < nll(before.probabilities, before.labels)
+    labels = faces.labels[::4]
+    with Classifier(artifact) as classifier:
+        raw = filmed(classifier, framed(faces, 48, 1, None, CACHE / "framed")[::4], frames=10)
+    calm = np.array([smoothed(sequence) for sequence in raw])
+    for low, value, _ in changes(raw, calm, labels, resamples=60):
+        assert low <= 0
+        assert value < 0.01
+    before, after = figures(raw, labels), figures(calm, labels)
+    assert after.nll < before.nll
+    assert after.accuracy > before.accuracy
+    assert abs(after.confidence - after.accuracy) < 0.02
     assert flicker(calm) < 0.4 * flicker(raw)
-
-
-def shaken(face: NDArray[np.uint8], frames: int, random: np.random.Generator) -> NDArray[np.uint8]:
-    """The face (1, size, size) in each frame a little shifted, turned, scaled, lit and noisy."""
-    size = face.shape[-1]
-    shown = []
-    for _ in range(frames):
-        right, down, scale, degrees, gain, light = random.normal(0, [1.2, 1.2, 0.03, 3, 0.08, 8])
-        moved = cv2.getRotationMatrix2D(((size - 1) / 2, (size - 1) / 2), degrees, 1 + scale)
-        moved[:, 2] += right, down
-        picture = cv2.warpAffine(face[0], moved, (size, size), borderMode=cv2.BORDER_REPLICATE)
-        grain = random.normal(0, 5, picture.shape)
-        shown.append(np.clip(picture * (1 + gain) + light + grain, 0, 255).astype(np.uint8))
-    return np.array(shown)[:, np.newaxis]

@@ -21,6 +21,8 @@ from train.damage import (
     fares,
     flattened,
     framed_face,
+    grainy,
+    moved,
     shrunk,
 )
 from train.datasets import FaceSet
@@ -41,6 +43,17 @@ def test_each_damage_does_what_its_name_says() -> None:
     assert shrunk(16)(np.zeros((48, 48, 3), np.uint8)).shape == (16, 16, 3)
     edge = np.repeat(np.array([0] * 8 + [255] * 8, np.uint8)[None, :, None], 3, axis=2)
     assert 0 < blurred(1)(edge)[0, 7, 0] < 128 < blurred(1)(edge)[0, 8, 0] < 255
+
+
+def test_a_motion_blurs_one_direction_and_noise_comes_on_top() -> None:
+    stripes = np.repeat(
+        np.tile(np.array([0, 0, 255, 255], np.uint8), (16, 4))[..., None], 3, axis=2
+    )
+    assert np.array_equal(moved(5, 90)(stripes), stripes)
+    assert np.ptp(moved(5, 0)(stripes)[:, 4:-4]) < 100
+    grain = grainy(4, lambda face: face)(np.full((48, 48, 3), 100, np.uint8))
+    assert 3 < grain.std() < 5
+    assert (grain == grain[..., :1]).all()
 
 
 def test_a_face_that_fills_its_picture_is_cropped_as_it_is() -> None:

@@ -15,12 +15,12 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.views.web.health import health
 from rankotom_edge.views.web.pictures import Pace, Pictures, picture_key
 from rankotom_edge.views.web.security import PAGE, Gate
 from rankotom_edge.views.web.telling import introduce, keys_of, tell
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
-from rankotom_edge.wording import Reliability
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable

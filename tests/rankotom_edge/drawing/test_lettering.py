@@ -40,7 +40,7 @@ def test_bold_is_wider_and_figures_are_all_as_wide() -> None:
 
 @pytest.mark.parametrize("room", [0, 5, 40, 80, 500])
 def test_text_that_is_too_wide_is_cut_with_an_ellipsis(room: int) -> None:
-    text = "only 41 % sure; 62 % is needed"
+    text = "41 % sure, 62 % needed"
     short = fitted(text, room, 12)
     assert text_width(short, 12) <= room
     assert short == text or short == "" or short.endswith("…")

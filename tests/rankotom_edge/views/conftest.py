@@ -20,8 +20,8 @@ from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Drift
 from rankotom_edge.quality import Quality
 from rankotom_edge.readings import Reading, find_blend
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.sources import State
-from rankotom_edge.wording import Reliability
 
 GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
 FACE = Face((200, 120, 120, 120), (235, 160), (285, 160), (260, 185), (260, 215), 0.9)

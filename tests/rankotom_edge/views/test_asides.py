@@ -3,8 +3,8 @@ from io import StringIO
 from rich.console import Console
 
 from rankotom_edge.controls import KEYS, Controls
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.views.asides import aside
-from rankotom_edge.wording import Reliability
 
 
 def test_the_help_leaves_out_the_keys_that_can_do_nothing(reliability: Reliability) -> None:

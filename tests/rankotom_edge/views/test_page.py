@@ -12,9 +12,10 @@ from rich.console import Console
 from calib.emotions import EMOTIONS
 from rankotom_edge.controls import KEYS, Controls
 from rankotom_edge.moment import Moment
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.page import render
-from rankotom_edge.wording import STILL, Reliability
+from rankotom_edge.wording import STILL
 
 
 class Printed:
@@ -92,7 +93,8 @@ def test_a_face_has_a_bar_for_each_emotion_in_the_order_of_the_model(
     assert [line.split()[0] for line in bars] == list(EMOTIONS)
     longest = max(bars, key=lambda line: line.count("▇"))
     assert longest.split()[0] == "sadness"
-    assert page.count("┃") == 1  # the mark, on the bar that it is true of
+    assert longest.count("┃") == page.count("┃") == 1  # the mark of the highest bar
+    assert page.count("│") == len(EMOTIONS) - 1  # and of each other one
 
 
 def test_the_bar_is_as_long_as_the_share(printed: Printed, showing: Any) -> None:
@@ -188,3 +190,18 @@ def test_a_drift_is_whole_on_the_last_line_of_a_narrow_terminal(
     assert printed(moment, drift=showing.steady)[-1] == printed(moment)[-1]
     lost = State("lost", "lost: opening it again in 3 s")
     assert "opening it again" in printed(moment, drift=showing.drifted, state=lost)[-1]
+
+
+def test_a_narrow_page_keeps_the_bars_and_leaves_the_picture_out(
+    printed: Printed, showing: Any
+) -> None:
+    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=(60, 20), picture=True)
+    assert "sadness" in "\n".join(lines)
+    assert "▀" not in "\n".join(lines)
+
+
+def test_a_blend_in_a_narrow_column_tells_its_numbers_whole(printed: Printed, showing: Any) -> None:
+    readings = [showing.reading(track, neutral=0.52, happiness=0.36) for track in (1, 2, 3)]
+    lines = printed(showing.moment(*readings))
+    assert lines[2].count("52 + 36") == 3
+    assert "…" not in lines[2]

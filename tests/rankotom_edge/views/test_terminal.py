@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 
 from rankotom_edge.controls import Controls
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.views.terminal import REFRESH_SECONDS, TerminalView
-from rankotom_edge.wording import Reliability
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 30.0

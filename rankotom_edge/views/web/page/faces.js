@@ -84,9 +84,10 @@ export class Faces {
       row.classList.toggle("named", face.named.includes(place));
       fill.style.setProperty("--share", face.shares[place]);
       setText(percent, face.percents[place]);
-      // The model's table counts faces by their highest confidence; of the others it says nothing.
-      mark.hidden = place !== face.top || face.right === null;
-      if (!mark.hidden) mark.style.setProperty("--right-share", face.right);
+      const right = face.right[place];
+      mark.hidden = right === null;
+      mark.classList.toggle("quiet", place !== face.top);
+      if (right !== null) mark.style.setProperty("--right-share", right);
     });
     this.showCrop(card, face.crop);
   }

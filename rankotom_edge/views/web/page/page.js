@@ -94,7 +94,7 @@ function show({ faces: seen = [], message = null, status = null, controls = null
 const tellFace = ({ track, title, detail, verdict }, count) =>
   (count > 1 ? `face ${track}: ` : "") + (verdict === "unsure" ? `${title}, ${withoutNumbers(detail)}` : title);
 
-// A reason such as "only 43 % sure" changes at every frame, and is no news.
+// A reason such as "43 % sure" changes at every frame, and is no news.
 const withoutNumbers = (words) => (/\d/.test(words) ? "too little confidence" : words);
 
 function showMessage(message) {

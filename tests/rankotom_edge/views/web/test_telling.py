@@ -7,10 +7,11 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.controls import Controls
+from rankotom_edge.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.web.relay import Shown
 from rankotom_edge.views.web.telling import introduce, tell
-from rankotom_edge.wording import Reliability, headline
+from rankotom_edge.wording import headline
 
 
 def told(showing: Any, reliability: Reliability, *readings: Any, **changes: Any) -> Any:
@@ -32,7 +33,8 @@ def test_a_face_has_the_windows_headline_bars_and_mark(
         words.detail,
     )
     assert face["shares"] == pytest.approx(reading.probabilities, abs=1e-3)
-    assert face["right"] == reliability.at(0.83)
+    assert face["right"][face["top"]] == reliability.at(0.83)
+    assert face["right"][0] == reliability.at(float(reading.probabilities[0]), highest=False)
     assert face["named"] == [face["top"]] == [EMOTIONS.index("happiness")]
 
 

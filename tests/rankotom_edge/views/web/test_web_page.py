@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from calib.emotions import EMOTIONS
 from rankotom_edge.sources import State
 
 
@@ -61,7 +62,9 @@ def test_bars_move_with_the_readings_and_carry_the_mark(page: Page, showing: Any
     assert page.text('[data-label="fear"] .percent') == "90 %"
     assert re.fullmatch(r"right \d+ times in 100", page.text(".detail"))
     marks = "[...document.querySelectorAll('.mark')].filter((mark) => !mark.hidden)"
-    assert page.ask(f"{marks}.map((mark) => mark.closest('li').dataset.label)") == ["fear"]
+    labels = "map((mark) => mark.closest('li').dataset.label)"
+    assert page.ask(f"{marks}.{labels}") == list(EMOTIONS)
+    assert page.ask(f"{marks}.filter((mark) => !mark.matches('.quiet')).{labels}") == ["fear"]
 
 
 def test_a_blend_is_named_and_unsure_gives_its_reason(page: Page, showing: Any) -> None:
@@ -222,7 +225,7 @@ def test_it_fits_a_phone_and_its_policy_is_never_broken(
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
         page = Page(browser, stage).open()
-        long = showing.reading(1, reason="only 43 % sure; 50 % is needed", contempt=0.43)
+        long = showing.reading(1, reason="43 % sure, 50 % needed", contempt=0.43)
         page.comes(
             lambda: page.text(".face h3") == "unsure", long, showing.reading(2, happiness=0.9)
         )
