@@ -1,9 +1,12 @@
-"""A tiny model exported for real, and a FERPlus folder of noise to ask it about."""
+"""A tiny model exported for real, a FERPlus folder of noise to ask it about, and a watch on what a
+program asks of the system."""
 
 from __future__ import annotations
 
 import csv
+import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +34,35 @@ FACES = {"FER2013Valid": ("PublicTest", 40), "FER2013Test": ("PrivateTest", 12)}
 def _interruptible() -> None:
     """A shell ignores SIGINT for what it starts in the background, and a child inherits that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Watch:
+    """strace, as what stands before a command, and the system calls that it saw."""
+
+    def __init__(self, trace: Path) -> None:
+        self._trace = trace
+
+    def over(self, calls: str) -> tuple[str, ...]:
+        options = ("-f", "-qq", "-e", "signal=none", "-e", f"trace={calls}")
+        return ("strace", *options, "-o", str(self._trace))
+
+    @property
+    def calls(self) -> list[str]:
+        """A thread that ends while strace looks at it leaves ``21176 ???( <detached ...>``, which
+        names no call."""
+        lines = self._trace.read_text().splitlines()
+        return [line for line in lines if not line.split(maxsplit=1)[-1].startswith("???")]
+
+
+@pytest.fixture
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Watch:
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    watch = Watch(tmp_path_factory.mktemp("watch") / "trace")
+    tried = subprocess.run([*watch.over("network"), "true"], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip("tracing is not allowed here")
+    return watch
 
 
 @pytest.fixture(scope="session")

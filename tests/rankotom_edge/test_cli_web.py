@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,12 +15,14 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from conftest import Watch
+
 DEMO = ["--source", "demo", "--view", "web", "--port", "0"]
-STRACE = ["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=network"]
 
 
 def command(*arguments: str) -> list[str]:
@@ -156,17 +157,14 @@ def test_a_missing_package_names_the_extra(tmp_path: Path) -> None:
     assert "pip install 'rankotom-edge[web]'" in said
 
 
-def test_a_whole_run_talks_to_this_machine_alone(tmp_path: Path) -> None:
+def test_a_whole_run_talks_to_this_machine_alone(watch: Watch) -> None:
     """Every socket that is opened, bound or connected; and no name is looked up."""
-    if shutil.which("strace") is None:
-        pytest.skip("strace is not installed")
-    trace = tmp_path / "trace"
-    with running(*DEMO, "--frames", "90", before=(*STRACE, "-o", str(trace))) as (program, link):
+    with running(*DEMO, "--frames", "90", before=watch.over("network")) as (program, link):
         with urllib.request.urlopen(f"{link}video", timeout=60) as video:
             assert len(video.read(20_000)) == 20_000
         assert fetch(link)[0] == 200
         assert program.wait(120) == 0
-    lines = trace.read_text().splitlines()
+    lines = watch.calls
     assert any("bind(" in line for line in lines)
     named = re.compile(r'inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"')
     addresses = {found for line in lines for pair in named.findall(line) for found in pair if found}
