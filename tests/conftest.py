@@ -32,8 +32,8 @@ FACES = {"FER2013Valid": ("PublicTest", 40), "FER2013Test": ("PrivateTest", 12)}
 
 @pytest.fixture(autouse=True, scope="session")
 def _interruptible() -> None:
-    """A shell ignores SIGINT for what it starts in the background, nohup ignores SIGHUP, and a child
-    inherits that."""
+    """A shell ignores SIGINT for what it starts in the background, nohup ignores SIGHUP, and a
+    child inherits that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
