@@ -2,7 +2,7 @@
 
 import sys
 
-from rankotom_edge.interrupts import undisturbed
+from rankotom_edge.interrupts import end_at_once, undisturbed
 
 
 def main() -> None:
@@ -13,7 +13,11 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
+        end_at_once(130)
         sys.exit(130)
+    except SystemExit as ended:
+        end_at_once(ended.code if isinstance(ended.code, int) else 1)
+        raise
 
 
 if __name__ == "__main__":

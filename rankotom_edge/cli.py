@@ -22,7 +22,7 @@ from rankotom_edge.commands.output import INTERRUPTED, drop_output
 from rankotom_edge.commands.pages import OverviewPage, add_command
 from rankotom_edge.commands.replay import replay
 from rankotom_edge.commands.train import train
-from rankotom_edge.interrupts import end_at_once, end_like_ctrl_c
+from rankotom_edge.interrupts import end_like_ctrl_c
 
 LIVE = "Live"
 CALIBRATION = "Calibration"
@@ -87,8 +87,6 @@ def main() -> None:
     try:
         app(args=arguments, prog_name="rankotom-edge")
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            end_at_once()
         # Of a help page that is not read to its end; reports see to it themselves.
         if isinstance(ended.__context__, BrokenPipeError):
             sys.exit(0)

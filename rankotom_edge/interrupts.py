@@ -27,12 +27,12 @@ def end_like_ctrl_c() -> None:
             signal.signal(number, _interrupt)
 
 
-def end_at_once() -> None:
-    """For a program that was interrupted and has closed its files: another Ctrl-C need not wait for
-    a thread that still waits for its camera."""
+def end_at_once(status: int) -> None:
+    """For a program that has come to its end and closed its files: an interrupt need not wait for a
+    thread that still waits for its camera."""
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: os._exit(130))
+            signal.signal(number, lambda *_: os._exit(status))
 
 
 def check() -> None:

@@ -199,7 +199,8 @@ def watch(
     while not (desk.quit or view.closed):
         interrupts.check()
         now = time.monotonic()
-        elapsed = tally.seconds(now) if source.live or moment is None else moment.frame.time
+        by_clock = source.live or moment is None or source.state.kind == "ended"
+        elapsed = tally.seconds(now) if by_clock or moment is None else moment.frame.time
         if stop.reached(tally.frames, elapsed):
             break
         frame = None if desk.controls.paused else source.read(PATIENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from calib.errors import RankotomError
 from rankotom_edge.crop import crop
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Moment
-from rankotom_edge.session import Session, recorded_moment
+from rankotom_edge.session import Session
 from rankotom_edge.sources.reel import Picture
 from rankotom_edge.tracking import TrackedFace
 
@@ -21,22 +22,29 @@ if TYPE_CHECKING:
     from rankotom_edge.moment import Status
 
 
-class SessionReel:
-    """Its pictures, at the times of its frames."""
+# Seconds between two frames that are waited for: a camera may have been lost all night.
+LONGEST_GAP = 3.0
 
-    photographs = False
+
+class SessionReel:
+    """Its pictures, at the pace of its frames; ``told`` is what was said of those given so far."""
 
     def __init__(self, session: Session) -> None:
         self.name = f"replay of {session.metadata['source']}, {session.metadata['started']}"
         self.still = bool(session.metadata.get("still", False))
+        self.photographs = bool(session.metadata.get("photographs", False))
         self.fps: float | None = session.metadata["fps"]
         self.remark: str | None = None if session.complete else "the recording was cut off"
+        self.told: deque[Moment] = deque()
         self._session = session
 
     def pictures(self) -> Generator[Picture, None, None]:
-        shown = 0
+        shown, before, time = 0, 0.0, 0.0
         for moment in self._session.moments():
-            yield Picture(moment.frame.image, moment.frame.time)
+            time += min(max(0.0, moment.frame.time - before), LONGEST_GAP)
+            before = moment.frame.time
+            self.told.append(moment)
+            yield Picture(moment.frame.image, time)
             shown += 1
         if shown == 0:
             raise RankotomError(f"There is no frame in the session {self._session.folder}.")
@@ -48,16 +56,16 @@ class SessionReel:
 class RecordedReader:
     """Says of each frame what was said when it was recorded."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, reel: SessionReel) -> None:
         self.model = str(session.metadata["model"]["name"])
         self.precision = str(session.metadata["model"]["precision"])
-        self._lines = session.lines()
+        self._reel = reel
 
     def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
         return ()
 
     def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> Moment:
-        return recorded_moment(next(self._lines), frame.image)
+        return self._reel.told.popleft()
 
 
 class ReplayView:

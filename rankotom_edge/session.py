@@ -76,6 +76,7 @@ def describe_session(
     *,
     fps: float | None = None,
     still: bool = False,
+    photographs: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """The metadata that is known before the first frame."""
@@ -87,6 +88,7 @@ def describe_session(
         "source": source,
         "fps": fps,
         "still": still,
+        "photographs": photographs,
         "model": artifact.summary()
         | {
             "labels": list(card.labels),
@@ -322,7 +324,8 @@ def _jpegs(path: Path) -> Iterator[Image]:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as stream:
             start = 0
-            while (end := stream.find(END_OF_IMAGE, start) + len(END_OF_IMAGE)) > start:
+            while (found := stream.find(END_OF_IMAGE, start)) >= 0:
+                end = found + len(END_OF_IMAGE)
                 yield _decoded(stream[start:end], path)
                 start = end
 

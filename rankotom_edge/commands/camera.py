@@ -222,6 +222,7 @@ def camera(
                 datetime.now().astimezone(),
                 fps=opened.fps,
                 still=opened.still,
+                photographs=opened.photographs,
                 options={"max_error": budget, "reach": reach.value},
             )
             return Recorder(record or Path(SESSIONS), metadata, record_video)

@@ -85,13 +85,14 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
 
     paced = shown is not ViewName.none and not fast
     with ended_well(), ExitStack() as stack:
-        source = stack.enter_context(ReelSource(SessionReel(session), paced))
+        reel = SessionReel(session)
+        source = stack.enter_context(ReelSource(reel, paced))
         desk = Desk(snapshot=snapshot, absent=not_recorded(session))
         view = stack.enter_context(open_view(shown, figures, framing, picture))
         screen = ReplayView(view, session.crop)
         tally = Tally(time.monotonic())
         stack.callback(say_what_it_came_to, tally, source, quiet=True)
-        watch(source, RecordedReader(session), screen, desk, tally, Stop())
+        watch(source, RecordedReader(session, reel), screen, desk, tally, Stop())
 
 
 def _compare(session: Session, model: str, json: str | None) -> None:

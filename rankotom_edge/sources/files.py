@@ -44,7 +44,7 @@ class VideoReel:
             self.fps = own_fps(capture)
             announced = capture.get(cv2.CAP_PROP_FRAME_COUNT)
             interval = 1 / (self.fps or USUAL_FPS)
-            read, time, stamp = 0, 0.0, 0.0
+            read, shown, time, stamp = 0, 0, 0.0, 0.0
             while capture.grab():
                 before, stamp = stamp, capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
                 if read:
@@ -53,7 +53,8 @@ class VideoReel:
                 image = picture_of(capture)
                 if image is not None:
                     yield Picture(image, time, read - 1)
-        if read == 0:
+                    shown += 1
+        if shown == 0:
             raise RankotomError(
                 f"{self._path} is not a video that OpenCV can read, or is cut off at its start. "
                 "Try to play it elsewhere, or convert it: ffmpeg -i IN OUT.mp4"

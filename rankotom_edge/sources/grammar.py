@@ -21,6 +21,7 @@ NUMBER = "[0-9]{1,18}"  # also one that no camera has: it is absent, and no file
 # A pipeline may do without blanks; then each part must look like one: "hello!.mp4" is a file.
 ELEMENT = r"[A-Za-z]\w*(\s.*)?"
 ELEMENT_OR_CAPS = rf'{ELEMENT}|"?\w+/x-.*'
+SECRET = r"""(?i)((?:user|usr|login|pass|pwd|token|key|auth)[\w-]*)\s*=\s*("[^"]*"|[^&/;\s]*)"""
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 
 WHAT_TO_GIVE = (
@@ -124,7 +125,7 @@ def _nothing(given: str) -> NoReturn:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown and recorded: cameras carry user:password@ in theirs, or
-    ?user=…&pwd=…, or the same in the path."""
+    """A URL or pipeline as it may be shown and recorded: cameras carry user:password@ in theirs, or
+    ?user=…&pwd=…, or the same in the path; GStreamer's rtspsrc has user-id=… and user-pw=…."""
     shown = re.sub(r"(?<=://)[^/?#]+@", "", url).partition("?")[0].partition("#")[0]
-    return re.sub(r"(?i)(user|usr|login|pass|pwd|token|key|auth)(\w*)=[^&/;]*", r"\1\2=…", shown)
+    return re.sub(SECRET, r"\1=…", shown)

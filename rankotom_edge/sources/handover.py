@@ -84,7 +84,8 @@ class Handover:
     @property
     def exhausted(self) -> bool:
         with self._changed:
-            return self._closed or (self._finished and not self._waiting)
+            told = self._error is None  # else the next to take a frame is told
+            return self._closed or (self._finished and not self._waiting and told)
 
     def _is_almost_empty(self) -> bool:
         return self._closed or len(self._waiting) <= self._room // 4

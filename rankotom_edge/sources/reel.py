@@ -62,6 +62,8 @@ def explained(error: Exception, name: str) -> RankotomError:
     """What stopped a reading thread, for the person at the keyboard."""
     if isinstance(error, RankotomError):
         return error
+    if isinstance(error, OSError) and error.strerror:
+        return RankotomError(f"{error.filename or name} cannot be read: {error.strerror}.")
     told = str(error).strip() or type(error).__name__
     return RankotomError(f"{name} cannot be read any further: {told.splitlines()[0]}")
 
@@ -128,7 +130,7 @@ class ReelSource(Source):
                     frame.prepare()
                     if not self._handover.give(frame):
                         return
-        except (RankotomError, cv2.error, MemoryError) as error:
+        except (RankotomError, OSError, cv2.error, MemoryError) as error:
             self._handover.finish(explained(error, self.name))
         finally:
             self._handover.finish()

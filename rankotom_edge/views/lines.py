@@ -24,14 +24,16 @@ class LinesView:
     def __init__(self, output: TextIO, figures: Mapping[str, Any]) -> None:
         self._output, self._reliability = output, Reliability(figures)
         self._said: dict[int, str] = {}
-        self._source = ""
+        self._source: tuple[str, ...] = ()
         self._drift: str | None = None
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
-        source = source_words(status)[0] + (f" ({STILL})" if status.still else "")
-        if source.partition(" in ")[0] != self._source:  # but not for each second of a countdown
-            self._source = source.partition(" in ")[0]
-            self._say(source)
+        told, kind = source_words(status)[0], status.state.kind
+        # Of a lost one not each second of the countdown, nor each try.
+        source = (kind,) if kind == "lost" else (kind, told)
+        if source != self._source:
+            self._source = source
+            self._say(told + (f" ({STILL})" if status.still else ""))
         if drift_words(status) != self._drift:
             self._drift = drift_words(status)
             self._say(self._drift or DRIFT_OVER)
@@ -42,9 +44,9 @@ class LinesView:
             words = headline(reading, self._reliability)
             seen[reading.track] = words.title
             if self._said.get(reading.track) != seen[reading.track]:
-                told = " ".join(part for part in (words.title, words.number) if part)
+                said = " ".join(part for part in (words.title, words.number) if part)
                 detail = f" ({words.detail})" if words.detail else ""
-                self._say(f"{moment.frame.time:8.1f} s  face {reading.track}: {told}{detail}")
+                self._say(f"{moment.frame.time:8.1f} s  face {reading.track}: {said}{detail}")
         for track in self._said.keys() - seen.keys():
             self._say(f"{moment.frame.time:8.1f} s  face {track}: gone")
         self._said = seen

@@ -82,17 +82,19 @@ main()
     assert "Traceback" not in ended.stderr
 
 
-def test_after_an_interrupt_another_ends_it_at_once_and_in_silence() -> None:
+@pytest.mark.parametrize("status", [0, 2, 130])
+def test_at_its_end_an_interrupt_ends_it_at_once_and_in_silence(status: int) -> None:
     """While a thread still waits for its camera."""
-    program = """
+    program = f"""
 import sys, threading, time
 from rankotom_edge import cli
+from rankotom_edge.__main__ import main
 threading.Thread(target=time.sleep, args=(30,)).start()
-def interrupted(**options):
+def ended(**options):
     print("closed", flush=True)
-    sys.exit(130)
-cli.app = interrupted
-cli.main()
+    sys.exit({status})
+cli.app = ended
+main()
 """
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -102,4 +104,4 @@ cli.main()
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=10)
-    assert (process.returncode, said) == (130, "")
+    assert (process.returncode, said) == (status, "")

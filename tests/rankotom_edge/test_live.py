@@ -224,3 +224,12 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
     moment = person.shown[-1][0]
     assert moment is not None
     assert [reading.top for reading in moment.readings] == ["happiness"]
+
+
+def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, reader: Reader) -> None:
+    portrait = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
+    (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
+    began = time.monotonic()
+    with open_source(str(tmp_path / "face.jpg")) as source:
+        watch(source, reader, Person({}), Desk(), Tally(began), Stop(seconds=0.5))
+    assert 0.5 <= time.monotonic() - began < 10

@@ -478,9 +478,25 @@ def test_panels_stay_where_they_are_while_a_face_trembles() -> None:
     assert len(places) == 1
 
 
-def test_a_face_off_the_border_and_one_in_the_corner_are_drawn() -> None:
-    for face in (face_in(-60, -60, 110), face_in(600, 450, 110), face_in(900, 900, 50)):
-        drawn(moment(reading(shares(happiness=0.83), face)), controls=Controls(evidence=True))
+@pytest.mark.parametrize(
+    ("face", "corner"),
+    [
+        (face_in(-60, -60, 110), (slice(0, 60), slice(0, 60))),
+        (face_in(600, 450, 110), (slice(440, 480), slice(590, 640))),
+    ],
+)
+def test_a_face_at_the_border_has_its_frame(face: Face, corner: tuple[slice, slice]) -> None:
+    nobody = drawn(replace(moment(HAPPY), readings=()))
+    somebody = drawn(
+        moment(reading(shares(happiness=0.83), face)), controls=Controls(evidence=True)
+    )
+    assert nobody.shape == somebody.shape
+    assert (nobody[corner] != somebody[corner]).any()
+
+
+def test_a_face_beyond_the_border_is_no_error() -> None:
+    shown = moment(reading(shares(happiness=0.83), face_in(900, 900, 50)))
+    drawn(shown, controls=Controls(evidence=True))
 
 
 def test_a_drift_is_written_in_the_quiet_line_and_nothing_else_moves(

@@ -21,7 +21,8 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.quality import Quality
 from rankotom_edge.readings import read_expression
-from rankotom_edge.session import Recorder, describe_session
+from rankotom_edge.replay import LONGEST_GAP, SessionReel
+from rankotom_edge.session import Recorder, describe_session, read_session
 from rankotom_edge.tracking import TrackedFace
 
 CARD = load_artifact("ferplus-fp32").card
@@ -38,7 +39,12 @@ def seen_live() -> Image:
     return crop(portrait, FACE, CONTRACT.framing, CONTRACT.size, CONTRACT.channels)
 
 
-def a_session(folder: Path, video: bool) -> Path:
+def a_session(
+    folder: Path,
+    video: bool,
+    times: tuple[float, ...] = tuple(index / 30 for index in range(6)),
+    photographs: bool = False,
+) -> Path:
     portrait = cv2.imread(str(PORTRAIT))
     assert portrait is not None
     shares = np.full(len(CARD.labels), 1 / len(CARD.labels))
@@ -51,10 +57,12 @@ def a_session(folder: Path, video: bool) -> Path:
         needed=0.0,
     )
     started = datetime(2026, 11, 16, tzinfo=timezone.utc)
-    metadata = describe_session("camera 0", load_artifact("ferplus-fp32"), started, fps=30.0)
+    metadata = describe_session(
+        "camera 0", load_artifact("ferplus-fp32"), started, fps=30.0, photographs=photographs
+    )
     with Recorder(folder, metadata, video) as recorder:
-        for index in range(6):
-            frame = Frame(portrait, index, index / 30, 0.0)
+        for index, time in enumerate(times):
+            frame = Frame(portrait, index, time, 0.0)
             recorder.write(Moment(frame, (reading,), Latency(1.0, 1.0, 2.0)))
     return recorder.folder
 
@@ -146,3 +154,18 @@ def test_the_keys_told_are_those_that_work(replayed: Callable[..., Person]) -> N
     assert "v" in told
     assert not {"c", "r"} & told.keys()
     assert not {"c", "r", "v"} & without.shown[-1][2].keys.keys()
+
+
+def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
+    night = 8 * 3600.0
+    reel = SessionReel(
+        read_session(a_session(tmp_path, video=False, times=(0.0, night, night + 1)))
+    )
+    assert [picture.time for picture in reel.pictures()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
+    assert [moment.frame.time for moment in reel.told] == [0, night, night + 1]
+
+
+@pytest.mark.parametrize("photographs", [False, True])
+def test_a_recorded_photograph_stands_alone_as_it_did(tmp_path: Path, photographs: bool) -> None:
+    session = a_session(tmp_path, video=True, times=(0.0,), photographs=photographs)
+    assert SessionReel(read_session(session)).photographs is photographs

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -222,6 +223,27 @@ def test_a_damaged_frame_of_a_video_leaves_a_gap_in_the_count(
         frames = list(frames_of(source))
     assert [frame.index for frame in frames] == [1, 2, 5, 6, 7]
     assert [number_of(frame.image) for frame in frames] == [1, 2, 5, 6, 7]
+
+
+def test_a_video_without_a_whole_frame_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "picture_of", lambda capture: None)
+    with pytest.raises(RankotomError, match="is not a video that OpenCV can read"):
+        open_source(str(write_video(tmp_path / "clip.avi", count=8)))
+
+
+def test_a_folder_that_may_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Injected: root, who runs these tests in CI, may read everything."""
+
+    def forbidden(folder: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    monkeypatch.setattr(files.os, "listdir", forbidden)
+    with pytest.raises(RankotomError, match=f"{tmp_path} cannot be read: Permission denied"):
+        open_source(str(tmp_path))
 
 
 def test_a_folder_where_no_image_can_be_read_is_refused(tmp_path: Path) -> None:

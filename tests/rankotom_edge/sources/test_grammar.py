@@ -165,3 +165,9 @@ def test_a_pipe_is_neither_file_nor_folder(tmp_path: Path) -> None:
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
     assert without_password(url) == shown
     assert parse(url).name == shown
+
+
+def test_a_password_in_a_pipeline_is_not_shown_either() -> None:
+    given = 'rtspsrc location=rtsp://cam/1 user-id=admin user-pw="s3 cret" latency=0 ! decodebin'
+    shown = "rtspsrc location=rtsp://cam/1 user-id=… user-pw=… latency=0 ! decodebin"
+    assert without_password(given) == shown

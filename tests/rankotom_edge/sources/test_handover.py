@@ -122,3 +122,12 @@ def test_an_error_after_the_first_frame_comes_out_behind_the_frames_before_it() 
     assert handover.take(timeout=0) is not None
     with pytest.raises(RankotomError, match="line 10 is damaged"):
         handover.take(timeout=0)
+
+
+def test_an_error_that_came_too_late_for_one_reader_is_told_to_the_next() -> None:
+    handover = Handover(2, newest=False)
+    assert handover.take(timeout=0) is None
+    handover.finish(RankotomError("the disk is gone"))
+    assert not handover.exhausted
+    with pytest.raises(RankotomError, match="the disk is gone"):
+        handover.take(timeout=0)

@@ -35,11 +35,24 @@ def test_a_line_is_written_when_what_is_read_of_a_face_changes(showing: Any) -> 
 def test_a_lost_source_is_said_once_and_not_for_every_second_of_its_countdown(showing: Any) -> None:
     output = StringIO()
     view = LinesView(output, load_artifact("ferplus-fp32").card.figures)
-    for seconds in (3, 2, 1):
-        words = f"lost: opening it again in {seconds} s (third try)"
-        status = replace(showing.status, state=State("lost", words))
+    for attempt in ("third", "fourth"):
+        for when in ("in 2 s", "in 1 s", "now"):
+            words = f"lost: opening it again {when} ({attempt} try)"
+            view.show(None, replace(showing.status, state=State("lost", words)), Controls())
+    view.show(None, showing.status, Controls())
+    assert output.getvalue().splitlines() == [
+        "camera 0, lost: opening it again in 2 s (third try)",
+        "camera 0",
+    ]
+
+
+def test_a_remark_on_a_file_is_said_whatever_its_name_is(showing: Any) -> None:
+    output = StringIO()
+    view = LinesView(output, load_artifact("ferplus-fp32").card.figures)
+    for words in ("playing", "playing: the file breaks off"):
+        status = replace(showing.status, source="a day in town.mp4", state=State("playing", words))
         view.show(None, status, Controls())
-    assert output.getvalue() == "camera 0, lost: opening it again in 3 s (third try)\n"
+    assert output.getvalue().splitlines()[-1] == "a day in town.mp4: the file breaks off"
 
 
 def test_a_drift_is_said_once_and_so_is_its_end(showing: Any) -> None:
