@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -29,6 +30,9 @@ from rankotom_edge.tracking import TrackedFace, Tracker
 
 # How long the loop waits for a frame before it looks at the keys again.
 PATIENCE = 0.05
+# A file that is so much behind its pace, in seconds, catches up by leaving pictures out, though it
+# shows some all the same. Faces are read in every frame.
+BEHIND, SHOWN_AGAIN = 0.04, 0.1
 
 
 class View(Protocol):
@@ -149,6 +153,7 @@ class Reader:
                     crop=crops[place],
                     evidence=None if scores.evidence is None else scores.evidence[place],
                     before=self._said.get(tracked.track),
+                    time=frame.time,
                 )
             )
         self._smoother.keep(frame.time)
@@ -193,6 +198,7 @@ def watch(
     """Until the source ends, the person has seen enough, or ``stop`` says so."""
     moment: Moment | None = None
     state = "playing"
+    shown_at = -math.inf
     # OpenCV's pictures here are small: to wake its threads costs more than they save, and they
     # would take the core that decodes the next frame.
     cv2.setNumThreads(1)
@@ -222,8 +228,10 @@ def watch(
         playing = frame is not None and state == "playing"
         if view.blank and (playing or source.state.kind == state):
             continue
-        state = source.state.kind
         now = time.monotonic()
+        if playing and source.late > BEHIND and now - shown_at < SHOWN_AGAIN:
+            continue
+        state, shown_at = source.state.kind, now
         shown = status(source, reader, tally, desk, now, monitor)
         view.show(moment, shown, desk.controls)
         while (key := view.key()) is not None:

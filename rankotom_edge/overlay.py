@@ -37,7 +37,7 @@ LOOK_ROUND = 16  # frames between two looks for larger panels or better places
 # Seconds for which a crowd that has gone leaves its traces: at once, the picture and the panels
 # would jump to and fro with every passer-by.
 COLUMN_LINGERS = 5.0
-SMALL_LINGERS = 2.0
+CHANGE_LINGERS = 4.0
 # At this share of the frame's size and less, its pixels are averaged. Nearer to 1 one hardly sees
 # it, and at 1080 lines it takes 29 ms where INTER_LINEAR takes 5.
 AVERAGED = 0.6
@@ -116,22 +116,25 @@ def _arranged(
     asked = controls.reliability or controls.crop
     if not asked:
         previous = column_in_time(previous, in_closed, now)
-    sheet, scene = (opened, in_opened) if asked or previous.column else (closed, in_closed)
+    # In a window that is wider than its picture a column takes nothing from it.
+    costless = room is not None and opened.zoom >= closed.zoom
+    is_open = asked or previous.column or costless
+    sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
     if moment is not None and moment.frame.index % LOOK_ROUND:
         layout = kept(scene, previous)
         if layout is not None:
             return sheet, layout
-    may_grow = not 0 <= now - previous.shrunk <= SMALL_LINGERS
+    may_improve = not 0 <= now - previous.changed <= CHANGE_LINGERS
     layout = None
     if sheet is closed:
-        layout = arrange(in_closed, previous, may_grow)
+        layout = arrange(in_closed, previous, may_improve)
         if layout is None:  # bars in a column are better than headlines beside the faces
             sheet, previous = opened, replace(previous, column_needed=now)
     if layout is None:
-        layout = arrange(_with_bars(in_opened), previous, may_grow)
+        layout = arrange(_with_bars(in_opened), previous, may_improve)
         layout = layout or arrange_most(in_opened, previous)
-    if layout.level > previous.level:
-        layout = replace(layout, shrunk=now)
+    if not layout.is_as_calm_as(previous):
+        layout = replace(layout, changed=now)
     return sheet, layout
 
 
@@ -150,9 +153,14 @@ def column_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
     return Layout()
 
 
-def natural_sheet(moment: Moment | None, status: Status) -> Sheet:
-    """Of the frame's own size, or of a camera's where there is no frame yet."""
-    return _sheet(moment, status, None, column=False)
+def size_within(room: tuple[int, int], moment: Moment | None, status: Status) -> tuple[int, int]:
+    """The width and height of a window that picture and line fill without a rest; with the column,
+    where it takes nothing from the picture."""
+    closed = _sheet(moment, status, room, column=False)
+    opened = _sheet(moment, status, room, column=True)
+    sheet = opened if opened.zoom >= closed.zoom else closed
+    beside = sheet.width - sheet.around.width
+    return round(sheet.picture.width + beside), round(sheet.picture.height + sheet.foot.height)
 
 
 def _sheet(
@@ -166,8 +174,9 @@ def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> 
     labels = len(readings[0].labels) if readings else 0
     faces = {reading.track: sheet.head_rect(reading.face) for reading in readings}
     gap = sheet.measures.px(8)
-    inner = sheet.picture.grown(-gap / 2)
-    return Scene(faces, inner, column, sheet.measures.panel_sizes(labels), gap)
+    cores = {reading.track: sheet.face_rect(reading.face) for reading in readings}
+    inner = sheet.around.grown(-gap / 2)
+    return Scene(faces, inner, column, sheet.measures.panel_sizes(labels), gap, cores)
 
 
 def _free_column(sheet: Sheet, readings: tuple[Reading, ...], controls: Controls) -> Rect | None:

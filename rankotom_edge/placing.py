@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 Side: TypeAlias = Literal["right", "left", "below", "above", "column"]
 Size: TypeAlias = tuple[float, float]
 
-# A panel that shrank grows again, or returns to the side of its face, only with this much room to
-# spare: else a face at the limit would make it flip at every frame.
+# A panel that shrank grows again, or returns from the column, only with this much room to spare:
+# else a face at the limit would make it flip at every frame.
 SPARE = 1.2
 # The same for a picture that gets its size back; it is asked for seconds on end, so that less will
 # do, and a face in the middle of 640x480 leaves no more.
@@ -23,8 +23,12 @@ SLACK = 1.5
 # hopeless crowd must not cost the frame.
 SEARCH_STEPS = 300
 MOST_BARS = 12  # faces of a crowd that are tried with bars
-FLANKS: tuple[Side, Side] = ("right", "left")  # where a panel is best
-ALONG = (0.0, 0.5, 1.0)  # with the start, the middle or the end of its face
+# Where along that side, from the middle of its face, in its own heights or widths: beside it, or so
+# far off that two panels find room in the gap between two faces.
+ALONG = (0.0, -0.55, 0.55, -1.1, 1.1)
+# What a panel needs to move somewhere, beside its own size, as a share of the picture's width. Who
+# sits before a camera sways by that much, and must not push it on at once.
+ELBOW_ROOM = 0.03
 
 
 class Rect(NamedTuple):  # a crowd makes hundreds a frame, and a tuple is the quickest to make
@@ -76,12 +80,13 @@ class Rect(NamedTuple):  # a crowd makes hundreds a frame, and a tuple is the qu
 
 
 class Place(NamedTuple):
-    """A panel, the side of its face that it is on, and where along that side: 0 is its start."""
+    """A panel, the side of its face that it is on, and where along that side (``ALONG``)."""
 
     side: Side
     along: float
     rect: Rect
     level: int = 0  # which of the scene's panel sizes: 0 is the fullest
+    stays: bool = False  # where it was before
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Layout:
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
     left_out: frozenset[int] = frozenset()  # tracks that there was no room for
     column_needed: float = -math.inf  # time of the last frame that could not do without
-    shrunk: float = -math.inf  # time when the panels last became smaller
+    changed: float = -math.inf  # time when a panel last became smaller or changed its side
 
     @property
     def in_column(self) -> bool:
@@ -101,28 +106,43 @@ class Layout:
         """Of the smallest panel."""
         return max((place.level for place in self.places.values()), default=0)
 
+    def is_as_calm_as(self, before: Layout) -> bool:
+        """Whether nobody's panel became smaller or changed its side."""
+        both = self.places.keys() & before.places.keys()
+        return self.level <= before.level and all(
+            self.places[track][:2] == before.places[track][:2] for track in both
+        )
+
 
 @dataclass(frozen=True)
 class Scene:
     """What there is to arrange, in pixels of the canvas."""
 
     faces: Mapping[int, Rect]  # by track; what of a person must not be covered
-    picture: Rect
+    picture: Rect  # and what lies around it: where panels may be
     column: Rect | None  # room beside the picture, where it is open
     sizes: Sequence[Size]  # of a panel, the fullest first
     gap: float  # between a panel and anything else
+    # What a panel that stays may come up to: the detector's boxes, without hair and ears.
+    cores: Mapping[int, Rect] | None = None
+    crowded: bool = False  # no elbow room
+
+    @property
+    def elbow_room(self) -> float:
+        return self.gap if self.crowded else max(self.gap, ELBOW_ROOM * self.picture.width)
 
 
-def arrange(scene: Scene, previous: Layout, may_grow: bool = True) -> Layout | None:
+def arrange(scene: Scene, previous: Layout, may_improve: bool = True) -> Layout | None:
     """A place for each face's panel, all of one size, the fullest that fits; None: none fits.
 
-    A panel stays on its side and at its size while it can.
+    A panel stays on its side and at its size while it can, and goes where it is better, or grows,
+    only if it ``may_improve``.
     """
-    for level in range(0 if may_grow else previous.level, len(scene.sizes)):
+    for level in range(0 if may_improve else previous.level, len(scene.sizes)):
         levels = dict.fromkeys(scene.faces, level)
         if level < previous.level and _placed(scene, levels, previous, SPARE) is None:
             continue
-        places = _placed(scene, levels, previous)
+        places = _placed(scene, levels, previous, may_improve=may_improve)
         if places is not None:
             return _layout(previous, places)
     return None
@@ -137,17 +157,20 @@ def kept(scene: Scene, previous: Layout) -> Layout | None:
     levels = {track: previous.places[track].level for track in shown}
     if any(level >= len(scene.sizes) for level in levels.values()):
         return None
-    places = _placed(scene, levels, previous)
-    return None if places is None else replace(previous, places=places)
+    places = _placed(scene, levels, previous, may_improve=False)
+    if places is None or not all(place.stays for place in places.values()):
+        return None
+    return replace(previous, places=_at_rest(places))
 
 
 def arrange_most(scene: Scene, previous: Layout) -> Layout:
     """Where it is too crowded for bars of one size: bars for as many faces as leave room for the
     smallest panels of the others, the largest of the newcomers first; else for the most."""
+    scene = replace(scene, crowded=True)
     in_order = sorted(scene.faces, key=lambda track: _precedence(scene, previous, track))
     bars, smallest = (
         {
-            track: list(_options(scene, track, level, size, previous.places.get(track)))
+            track: list(_options(scene, track, level, size, previous.places.get(track), False))
             for track in in_order
         }
         for level, size in list(enumerate(scene.sizes))[-2:]
@@ -159,7 +182,7 @@ def arrange_most(scene: Scene, previous: Layout) -> Layout:
         places: dict[int, Place] = {}
         for track, options in wishes:
             if track not in places:
-                free = (place for place in options if _is_apart(place, places.values(), scene.gap))
+                free = (place for place in options if _is_apart(place, places.values(), scene))
                 if (place := next(free, None)) is not None:
                     places[track] = place
         left_out = frozenset(scene.faces.keys() - places.keys())
@@ -187,12 +210,20 @@ def _precedence(scene: Scene, previous: Layout, track: int) -> tuple[int, float]
 
 
 def _layout(previous: Layout, places: Mapping[int, Place]) -> Layout:
-    layout = replace(previous, places=places, left_out=frozenset())
+    layout = replace(previous, places=_at_rest(places), left_out=frozenset())
     return replace(layout, column=layout.column or layout.in_column)
 
 
+def _at_rest(places: Mapping[int, Place]) -> dict[int, Place]:
+    return {track: place._replace(stays=False) for track, place in places.items()}
+
+
 def _placed(
-    scene: Scene, levels: Mapping[int, int], previous: Layout, spare: float = 1.0
+    scene: Scene,
+    levels: Mapping[int, int],
+    previous: Layout,
+    spare: float = 1.0,
+    may_improve: bool = True,
 ) -> dict[int, Place] | None:
     """A place for each of the tracks that have a level."""
     # Those that have a place choose first, so that a newcomer moves nobody.
@@ -201,14 +232,14 @@ def _placed(
     for track in tracks:
         size = _times(scene.sizes[levels[track]], spare)
         before = previous.places.get(track)
-        options.append(list(_options(scene, track, levels[track], size, before)))
+        options.append(list(_options(scene, track, levels[track], size, before, may_improve)))
         if not options[-1]:
             return None
-    chosen = _search(options, scene.gap)
+    chosen = _search(options, scene)
     return None if chosen is None else dict(zip(tracks, chosen, strict=True))
 
 
-def _search(options: Sequence[Sequence[Place]], gap: float) -> list[Place] | None:
+def _search(options: Sequence[Sequence[Place]], scene: Scene) -> list[Place] | None:
     """The first choice, in the order of preference, in which no two panels meet."""
     chosen: list[Place] = []
     turns = [iter(options[0])] if options else []
@@ -221,7 +252,7 @@ def _search(options: Sequence[Sequence[Place]], gap: float) -> list[Place] | Non
                 chosen.pop()
             continue
         steps -= 1
-        if not _is_apart(place, chosen, gap):
+        if not _is_apart(place, chosen, scene):
             continue
         chosen.append(place)
         if len(chosen) == len(options):
@@ -230,38 +261,39 @@ def _search(options: Sequence[Sequence[Place]], gap: float) -> list[Place] | Non
     return None if options else []
 
 
-def _is_apart(place: Place, others: Iterable[Place], gap: float) -> bool:
-    room = place.rect.grown(gap)
+def _is_apart(place: Place, others: Iterable[Place], scene: Scene) -> bool:
+    still = place.stays or place.side == "column"
+    room = place.rect.grown(scene.gap / 4 if still else scene.elbow_room)
     return not any(room.overlaps(other.rect) for other in others)
 
 
 def _options(
-    scene: Scene, track: int, level: int, size: Size, previous: Place | None
+    scene: Scene, track: int, level: int, size: Size, previous: Place | None, may_improve: bool
 ) -> Iterator[Place]:
     """The places where a face's panel covers no face, the best first."""
-    for place in _in_order(scene, track, size, previous):
+    for place in _in_order(scene, track, size, previous, may_improve):
         yield place._replace(level=level)
 
 
-def _in_order(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
+def _in_order(
+    scene: Scene, track: int, size: Size, previous: Place | None, may_improve: bool
+) -> Iterator[Place]:
     beside = [place for place in _beside(scene, track, size, previous) if _is_free(scene, place)]
     column = list(_in_column(scene, size))
     if previous is None:
         yield from (*beside, *column)
         return
-    better = [] if previous.side in FLANKS else beside
-    if previous.side != "column":
-        better = [place for place in better if place.side in FLANKS]
-    if better:
-        roomier = _beside(scene, track, _times(size, SPARE), previous)
-        ample = {place[:2] for place in roomier if _is_free(scene, place)}
-        yield from (place for place in better if place[:2] in ample)
     if previous.side == "column":
-        yield from sorted(column, key=lambda place: abs(place.rect.y - previous.rect.y))
+        if may_improve:
+            roomier = _beside(scene, track, _times(size, SPARE), previous)
+            ample = {place[:2] for place in roomier if _is_free(scene, place)}
+            yield from (place for place in beside if place[:2] in ample)
+        in_order = sorted(column, key=lambda place: abs(place.rect.y - previous.rect.y))
+        for place in in_order:
+            yield place._replace(stays=abs(place.rect.y - previous.rect.y) < scene.gap)
         yield from beside
     else:
-        before = (previous.side, previous.along)
-        yield from sorted(beside, key=lambda place: (place.side, place.along) != before)
+        yield from sorted(beside, key=lambda place: not place.stays)
         yield from column
 
 
@@ -282,14 +314,17 @@ def _beside(scene: Scene, track: int, size: Size, previous: Place | None) -> Ite
         for side in sorted(sides, key=lambda side: -sides[side][0]):
             start = sides[side][1]
             for along in ALONG:
-                x, y = start, face.y + along * (face.height - height)
+                x, y = start, face.y + face.height / 2 + (along - 0.5) * height
                 if sides is ends:
-                    x, y = face.x + along * (face.width - width), start
-                if previous is not None and (previous.side, previous.along) == (side, along):
+                    x, y = face.x + face.width / 2 + (along - 0.5) * width, start
+                stays = previous is not None and previous[:2] == (side, along)
+                if previous is not None and stays:
                     x, y = _leashed((x, y), previous, SLACK * gap, gap / 2)
                 x = max(picture.x, min(x, picture.right - width))
                 y = max(picture.y, min(y, picture.bottom - height))
-                yield Place(side, along, Rect(x, y, width, height))
+                rect = Rect(x, y, width, height)
+                if rect.overlaps(face.grown(2 * gap)) or stays:  # not far off a small one
+                    yield Place(side, along, rect, stays=stays)
 
 
 def _leashed(
@@ -308,11 +343,22 @@ def _leashed(
 
 
 def _is_free(scene: Scene, place: Place) -> bool:
-    """Inside the picture and clear of every face."""
+    """Inside the picture and clear of every face; to move there takes elbow room as well."""
     rect = place.rect
-    if not scene.picture.contains(rect):
-        return False
-    return not any(rect.overlaps(face) for face in scene.faces.values())
+    if place.stays:
+        cores = (scene.cores or scene.faces).values()
+        return scene.picture.contains(rect) and not any(rect.overlaps(core) for core in cores)
+    pushed = rect if scene.crowded else _pushed(rect, place.side, scene.elbow_room)
+    return scene.picture.contains(pushed) and not any(
+        rect.overlaps(face) or pushed.overlaps(face) for face in scene.faces.values()
+    )
+
+
+def _pushed(rect: Rect, side: Side, by: float) -> Rect:
+    """Away from its face."""
+    across = {"right": by, "left": -by}.get(side, 0.0)
+    down = {"below": by, "above": -by}.get(side, 0.0)
+    return rect._replace(x=rect.x + across, y=rect.y + down)
 
 
 def _times(size: Size, factor: float) -> Size:

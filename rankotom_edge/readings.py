@@ -35,6 +35,8 @@ MORE_SURE = 0.05
 LESS_BLENDED = 0.04
 LESS_POOR = 0.08
 TURNED = 0.05  # what the second of a blend must be ahead by to become the first
+BREWING = 0.15  # seconds before a new blend is told: on the way from one expression to another
+# there is one for a frame or two, which nobody can read
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Blend:
     first_share: float
     second_share: float
     name: str  # "happily surprised", else "neutral + sadness"
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset((self.first, self.second))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +69,9 @@ class Reading:
     reason: str | None  # of being unsure
     crop: Image | None = None  # as the network saw it; not recorded
     evidence: NDArray[np.float32] | None = None  # (k, height, width); not recorded
-    needed: float = 0.0  # the confidence that is asked for
+    needed: float = 0.0  # the confidence that the error budget asks for
     poor: str | None = None  # why the crop is, where it is
+    brewing: tuple[frozenset[str], float] | None = None  # a blend not told yet, and since when
 
     @property
     def top(self) -> str:
@@ -142,13 +149,18 @@ def read_expression(
     crop: Image | None = None,
     evidence: NDArray[np.float32] | None = None,
     before: Reading | None = None,
+    time: float = 0.0,
 ) -> Reading:
     """``needed`` is the confidence that the error budget asks for, by ``confidence_needed``;
-    ``before`` is what was said of the face a moment ago."""
-    if before is not None and before.verdict == "unsure":
-        needed += min(MORE_SURE, (1 - needed) / 2)
+    ``before`` is what was said of the face a moment before ``time``."""
+    was_unsure = before is not None and before.verdict == "unsure"
+    more = min(MORE_SURE, (1 - needed) / 2) if was_unsure else 0.0
     poor = quality.reason_after(None if before is None else before.poor, LESS_POOR)
-    reason = poor or unsure_because(float(probabilities.max()), needed)
+    reason = poor or unsure_because(float(probabilities.max()), needed, more)
+    blend = find_blend(probabilities, labels, None if before is None else before.blend)
+    brewing = None
+    if blend is not None and before is not None and not _is_same(blend, before.blend):
+        brewing = _brewing(blend, before, time)
     return Reading(
         track=tracked.track,
         face=tracked.face,
@@ -156,7 +168,8 @@ def read_expression(
         labels=labels,
         probabilities=probabilities,
         raw=raw,
-        blend=find_blend(probabilities, labels, None if before is None else before.blend),
+        blend=blend if brewing is None else None,
+        brewing=brewing,
         verdict="sure" if reason is None else "unsure",
         reason=reason,
         crop=crop,
@@ -164,6 +177,17 @@ def read_expression(
         needed=needed,
         poor=poor,
     )
+
+
+def _is_same(blend: Blend, before: Blend | None) -> bool:
+    return before is not None and blend.names == before.names
+
+
+def _brewing(blend: Blend, before: Reading, time: float) -> tuple[frozenset[str], float] | None:
+    """Since when there has been a blend that is new; None once it may be told."""
+    known = before.brewing is not None and before.brewing[0] == blend.names
+    since = before.brewing[1] if before.brewing is not None and known else time
+    return (blend.names, since) if time - since < BREWING else None
 
 
 def shown_as(reading: Reading, smoothed: bool) -> Reading:
@@ -180,12 +204,12 @@ def shown_as(reading: Reading, smoothed: bool) -> Reading:
     )
 
 
-def unsure_because(confidence: float, needed: float) -> str | None:
-    """None where it is sure."""
-    if confidence >= needed:
+def unsure_because(confidence: float, needed: float, more: float = 0.0) -> str | None:
+    """None where it is sure; ``more``: what it takes beyond ``needed`` to become so."""
+    if confidence >= needed + more:
         return None
     said, asked = min(99, round(100 * confidence)), min(99, round(100 * needed))
-    return f"{said} % sure, {f'{asked} %' if said < asked else 'more'} needed"
+    return f"{said} % sure, {f'{asked} % needed' if said < asked else 'at the limit'}"
 
 
 def find_blend(
@@ -196,7 +220,7 @@ def find_blend(
     shares = probabilities.tolist()
     first, second = sorted(range(len(shares)), key=lambda index: -shares[index])[:2]
     credit = ROUNDING
-    if before is not None and {before.first, before.second} == {labels[first], labels[second]}:
+    if before is not None and before.names == {labels[first], labels[second]}:
         credit += LESS_BLENDED
         if labels[first] == before.second and shares[first] - shares[second] < TURNED:
             first, second = second, first

@@ -52,6 +52,8 @@ def _flags(image: Image, sheet: Sheet, status: Status, controls: Controls, top: 
     """The switches that are not as usual, from the right; where the rest of the line must end."""
     measures = sheet.measures
     right, gap = sheet.foot.right - measures.pad, measures.px(14)
+    if "h" in controls.keys and not controls.help:
+        right -= write(image, "h help", (right, top), measures.text, QUIET, right=True) + gap
     if status.recording:
         right -= write(image, "REC", (right, top), measures.text, TEXT, bold=True, right=True)
         right -= measures.px(9)

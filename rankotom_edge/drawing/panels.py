@@ -119,7 +119,9 @@ def _shown(reading: Reading, level: int) -> Sequence[int]:
     everything = range(len(reading.labels))
     if level == FULL:
         return everything
-    highest = np.argsort(-reading.probabilities, kind="stable")[:SHORT_BARS]
+    # By whole per cents, and by the model's order among equals: near zero they change places at
+    # every frame.
+    highest = np.argsort(-reading.probabilities.round(2), kind="stable")[:SHORT_BARS]
     return sorted(int(index) for index in highest)
 
 

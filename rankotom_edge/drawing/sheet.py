@@ -12,6 +12,8 @@ from rankotom_edge.similarity import Point
 COLUMNS, LINES = 640, 480  # of the picture at which a unit is a pixel, and text 12 pixels high
 MOST_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this
 MOST_SIDE = 4096  # pixels, of a picture that is a mere stripe
+# Letters grow with the picture, but less: on a large screen there is room for more of them.
+GROWTH = 0.75
 
 
 FOOT_PAD, FOOT_LINE = 6, 20
@@ -23,6 +25,7 @@ class Sheet:
     width: int
     height: int
     picture: Rect
+    around: Rect  # the picture and what it leaves free on its sides
     column: Rect | None
     foot: Rect
     zoom: float  # from the frame's pixels to the sheet's
@@ -60,26 +63,26 @@ def divide(
     foot_share = FOOT_PAD + FOOT_LINE * foot_lines
     if room is None:
         lines = _lines(wide, high)
-        unit = min(max(lines, LINES), MOST_LINES) / LINES
-        zoom = min(unit * LINES / lines, MOST_SIDE / max(wide, high))
+        growth = min(max(lines, LINES), MOST_LINES) / LINES
+        zoom = min(growth * LINES / lines, MOST_SIDE / max(wide, high))
     else:
-        fitting = min(room[0] / COLUMNS, room[1] / (LINES + foot_share))
-        unit = max(1.0, fitting)
-    measures = Measures(unit)
+        growth = min(room[0] / COLUMNS, room[1] / (LINES + foot_share))
+    measures = Measures(max(1.0, growth) ** GROWTH)
     gap, foot_height = measures.px(8), measures.px(foot_share)
     column_width = measures.width + 2 * gap if column else 0
     if room is None:
         width, height = round(wide * zoom) + column_width, round(high * zoom) + foot_height
     else:
-        width, height = (round(length * unit / fitting) for length in room)
+        width, height = (round(length / min(1.0, growth)) for length in room)
         zoom = min((width - column_width) / wide, (height - foot_height) / high)
     shown = (max(1, round(wide * zoom)), max(1, round(high * zoom)))
     left = (width - column_width - shown[0]) // 2
     top = (height - foot_height - shown[1]) // 2
     picture = Rect(left, top, *shown)
+    around = Rect(0, 0, width - column_width, height - foot_height)
     beside = Rect(width - column_width + gap, gap, measures.width, height - foot_height - 2 * gap)
     foot = Rect(0, height - foot_height, width, foot_height)
-    return Sheet(width, height, picture, beside if column else None, foot, zoom, measures)
+    return Sheet(width, height, picture, around, beside if column else None, foot, zoom, measures)
 
 
 def _lines(width: float, height: float) -> float:

@@ -32,6 +32,7 @@ class Handover:
         self._finished = False  # nothing more is given
         self._closed = False  # nothing more is taken
         self._error: RankotomError | None = None
+        self._told = True  # the taker knows of the error, or there is none
 
     def give(self, frame: Frame) -> bool:
         """Leave a frame; when there is no room, wait for it, or push the oldest out where only the
@@ -54,6 +55,7 @@ class Handover:
             if self._closed:
                 return None
             if not self._waiting:
+                self._told = True
                 if self._error is not None:
                     raise self._error
                 return None
@@ -67,12 +69,14 @@ class Handover:
         with self._changed:
             self._changed.wait_for(self._settled)
             if self._error is not None and not self._waiting:
+                self._told = True
                 raise self._error
 
     def finish(self, error: RankotomError | None = None) -> None:
         with self._changed:
             self._finished = True
-            self._error = self._error or error
+            if error is not None and self._error is None:
+                self._error, self._told = error, False
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -84,8 +88,7 @@ class Handover:
     @property
     def exhausted(self) -> bool:
         with self._changed:
-            told = self._error is None  # else the next to take a frame is told
-            return self._closed or (self._finished and not self._waiting and told)
+            return self._closed or (self._finished and not self._waiting and self._told)
 
     def _is_almost_empty(self) -> bool:
         return self._closed or len(self._waiting) <= self._room // 4

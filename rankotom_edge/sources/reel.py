@@ -52,10 +52,10 @@ class Pace:
         self._began: float | None = None
 
     def due_in(self, picture_time: float, now: float) -> float:
-        """Seconds until the picture of that time is due; 0 when it is due or overdue."""
+        """Seconds until the picture of that time is due; less than 0 when it is overdue."""
         if self._began is None or now - (self._began + picture_time) > LATE:
             self._began = now - picture_time
-        return max(0.0, self._began + picture_time - now)
+        return self._began + picture_time - now
 
 
 def explained(error: Exception, name: str) -> RankotomError:
@@ -106,10 +106,11 @@ class ReelSource(Source):
         if self._next is None:
             return None
         if self._pace is not None:
-            wait = self._pace.due_in(self._next.time, self._clock())
+            due_in = self._pace.due_in(self._next.time, self._clock())
             left = max(0.0, deadline - time.monotonic())
-            if self._closing.wait(min(wait, left)) or wait > left:
+            if self._closing.wait(max(0.0, min(due_in, left))) or due_in > left:
                 return None
+            self.late = max(0.0, -due_in)
         frame, self._next = self._next, None
         # It leaves the file now, not when it was decoded ahead: that wait is not our latency.
         frame.captured = self._clock()

@@ -25,6 +25,7 @@ class Source(Protocol):
     still: bool  # one picture, moved: nobody is there
     photographs: bool  # each picture stands alone, and is no moment of the one before
     fps: float | None  # its own pace; None where it does not say
+    late: float = 0.0  # seconds that the last frame came after its time, where it has one
 
     @property
     def state(self) -> State: ...

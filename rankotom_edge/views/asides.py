@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cv2
@@ -14,7 +15,7 @@ from rich.text import Text
 from calib.diagrams import DIAGONAL, ReliabilityDiagram
 from calib.metrics import Bin
 from rankotom_edge.palette import QUIET_HEX, bgr, emotion_hex
-from rankotom_edge.views.half_blocks import half_blocks
+from rankotom_edge.views.half_blocks import HalfBlocks, fitted
 from rankotom_edge.wording import MARKER
 
 if TYPE_CHECKING:
@@ -27,31 +28,37 @@ ASIDE_WIDTH = 38
 CROP_LINES = 12  # 24 pixels: half of what the network sees, and still a face
 
 
+@dataclass(frozen=True)
+class Aside:
+    body: RenderableType
+    width: int = ASIDE_WIDTH
+
+
 def aside(
     frame: Image | None,
     readings: Sequence[Reading],
     controls: Controls,
     reliability: Reliability,
-    lines: int,
+    room: tuple[int, int],
     colours: bool,
-) -> RenderableType | None:
-    """One at a time, the one that was asked for most plainly; None: nothing was."""
+) -> Aside | None:
+    """One at a time, the one that was asked for most plainly; None: nothing was, or no more than
+    a picture, and it has no ``room``: columns, for a picture alone, and lines."""
+    columns, lines = room
     if controls.help:
-        return Group(Text(""), _help(controls))
+        return Aside(Group(Text(""), _help(controls)))
     if controls.reliability:
-        return Group(Text(""), _diagram(reliability))
-    if (controls.crop or frame is not None) and not colours:
-        return Text("\nThis terminal has no colours to show a picture in.", style=QUIET_HEX)
+        return Aside(Group(Text(""), _diagram(reliability)))
+    shows_frame = frame is not None and columns > 0
+    if (controls.crop or shows_frame) and not colours:
+        words = Text("\nThis terminal has no colours to show a picture in.", style=QUIET_HEX)
+        return Aside(words, min(ASIDE_WIDTH, columns) if shows_frame else ASIDE_WIDTH)
     if controls.crop and readings:
-        return Group(Text(""), _crops(readings, lines - 1))
-    if frame is not None:
-        return Group(Text(""), half_blocks(_with_boxes(frame, readings), ASIDE_WIDTH, lines - 2))
+        return Aside(Group(Text(""), _crops(readings, lines - 1)))
+    if frame is not None and shows_frame:
+        small = _with_boxes(frame, fitted(frame, columns, lines - 2), readings)
+        return Aside(Group(Text(""), HalfBlocks(small)), small.shape[1])
     return None
-
-
-def only_a_picture(controls: Controls, readings: Sequence[Reading]) -> bool:
-    """Whether what stands beside the faces is no more than a picture of them."""
-    return bool(readings) and not (controls.help or controls.reliability or controls.crop)
 
 
 def _help(controls: Controls) -> RenderableType:
@@ -83,18 +90,16 @@ def _crops(readings: Sequence[Reading], lines: int) -> RenderableType:
         if reading.crop is not None:
             grey_or_rgb = np.broadcast_to(reading.crop, (3, *reading.crop.shape[1:]))
             image = np.ascontiguousarray(grey_or_rgb[::-1].transpose(1, 2, 0))
-            parts += [half_blocks(image, ASIDE_WIDTH, CROP_LINES)]
+            parts += [HalfBlocks(fitted(image, ASIDE_WIDTH, CROP_LINES))]
     return Group(*parts)
 
 
-def _with_boxes(frame: Image, readings: Sequence[Reading]) -> Image:
-    """Boxes that are a pixel wide once the picture is as small as it will be."""
-    if not readings:
-        return frame
-    drawn = frame.copy()
-    thickness = max(1, round(frame.shape[1] / ASIDE_WIDTH))
+def _with_boxes(frame: Image, small: Image, readings: Sequence[Reading]) -> Image:
+    """Boxes a pixel wide in the small picture, where the faces of the frame are."""
+    drawn = small.copy()
+    zoom = np.tile(np.divide(small.shape[1::-1], frame.shape[1::-1]), 2)
     for reading in readings:
-        x, y, width, height = (round(value) for value in reading.face.box)
+        x, y, width, height = (round(value) for value in zoom * reading.face.box)
         colour = bgr(emotion_hex(reading.labels, int(reading.probabilities.argmax())))
-        cv2.rectangle(drawn, (x, y), (x + width, y + height), colour, thickness)
+        cv2.rectangle(drawn, (x, y), (x + width, y + height), colour)
     return drawn

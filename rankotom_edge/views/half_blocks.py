@@ -41,13 +41,13 @@ class HalfBlocks:
         return Measurement(self.image.shape[1], self.image.shape[1])
 
 
-def half_blocks(image: Image, columns: int, rows: int) -> HalfBlocks:
-    """The whole picture, as large as fits into so many columns and rows."""
+def fitted(image: Image, columns: int, rows: int) -> Image:
+    """The whole picture, as large as fits into so many columns and rows of half blocks."""
     height, width = image.shape[:2]
     zoom = min(columns / width, 2 * rows / height)
     size = (max(1, round(width * zoom)), 2 * max(1, round(height * zoom / 2)))
     kind = cv2.INTER_AREA if zoom < 1 else cv2.INTER_NEAREST
-    return HalfBlocks(np.asarray(cv2.resize(image, size, interpolation=kind), np.uint8))
+    return np.asarray(cv2.resize(image, size, interpolation=kind), np.uint8)
 
 
 @lru_cache(maxsize=8192)

@@ -14,7 +14,7 @@ from rich.live import Live
 
 from rankotom_edge.reliability import Reliability
 from rankotom_edge.views.keyboard import Keyboard
-from rankotom_edge.views.page import render
+from rankotom_edge.views.page import Standing, render, stand
 
 if TYPE_CHECKING:
     from rankotom_edge.controls import Controls
@@ -55,6 +55,7 @@ class TerminalView:
         self._live = Live(console=self._console, screen=True, auto_refresh=False)
         self._clock = clock
         self._next = float("-inf")
+        self._standing: Standing = {}
         self._leaving = ExitStack()
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
@@ -63,6 +64,7 @@ class TerminalView:
         if now < self._next:
             return
         self._next = now + REFRESH_SECONDS
+        self._standing = stand(moment, self._standing)
         width, height = self._console.size
         page = render(
             moment,
@@ -70,6 +72,7 @@ class TerminalView:
             controls,
             self._reliability,
             (width, height),
+            standing=self._standing,
             picture=self._picture,
             colours=self._has_colours(),
         )

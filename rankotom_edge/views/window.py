@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from rankotom_edge.closing import Closing
-from rankotom_edge.overlay import Overlay, natural_sheet
+from rankotom_edge.overlay import Overlay, size_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,9 +87,9 @@ class WindowView(Closing):
 
     def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
         if self._window is None:
-            self._window = Window(self._title, opening_size(moment, status))
+            self._window = Window(self._title, size_within(OPENING, moment, status))
         elif moment is not None and not self._knows_the_frame:
-            self._window.resize(opening_size(moment, status))
+            self._window.resize(size_within(OPENING, moment, status))
         self._knows_the_frame = moment is not None
         if not self._window.closed:
             self._window.show(self._overlay.draw(moment, status, controls, self._window.size))
@@ -100,13 +100,6 @@ class WindowView(Closing):
     def close(self) -> None:
         if self._window is not None:
             self._window.close()
-
-
-def opening_size(moment: Moment | None, status: Status) -> tuple[int, int]:
-    """The width and height of a window that picture and line fill without a rest."""
-    sheet = natural_sheet(moment, status)
-    zoom = min(OPENING[0] / sheet.width, OPENING[1] / sheet.height)
-    return round(sheet.width * zoom), round(sheet.height * zoom)
 
 
 class Window(Closing):

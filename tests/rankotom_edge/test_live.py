@@ -233,3 +233,38 @@ def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, read
     with open_source(str(tmp_path / "face.jpg")) as source:
         watch(source, reader, Person({}), Desk(), Tally(began), Stop(seconds=0.5))
     assert 0.5 <= time.monotonic() - began < 10
+
+
+class Belated(Source):
+    """Thirty pictures of a file, each of which comes so many seconds after its time."""
+
+    name, live, still, photographs, fps, dropped = "clip.mp4", False, False, False, 60.0, 0
+
+    def __init__(self, late: float) -> None:
+        self.late = late
+        self._given = 0
+
+    @property
+    def state(self) -> State:
+        return State("playing" if self._given < 30 else "ended", "")
+
+    def read(self, timeout: float) -> Frame | None:
+        if self._given == 30:
+            return None
+        self._given += 1
+        dark = np.zeros((48, 64, 3), np.uint8)
+        return Frame(dark, self._given - 1, self._given / 60, time.monotonic())
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("late", "most"), [(0.0, 31), (0.2, 20)])
+def test_a_file_that_is_behind_its_pace_leaves_pictures_out_and_reads_them_all(
+    reader: Reader, late: float, most: int
+) -> None:
+    person, tally = Person({}), Tally(time.monotonic())
+    watch(Belated(late), reader, person, Desk(), tally, Stop())
+    assert tally.frames == 30
+    assert 1 <= len(person.shown) <= most
+    assert late or len(person.shown) >= 30

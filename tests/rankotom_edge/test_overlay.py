@@ -21,7 +21,7 @@ from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Drift
-from rankotom_edge.overlay import Overlay
+from rankotom_edge.overlay import Overlay, size_within
 from rankotom_edge.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
 from rankotom_edge.placing import Rect
 from rankotom_edge.quality import Quality
@@ -535,3 +535,16 @@ def test_a_stripe_of_a_picture_is_drawn_within_reason(shape: tuple[int, int, int
     for room in (None, (640, 480)):
         picture = Overlay(card.figures, card.crop.framing).draw(moment, status, Controls(), room)
         assert picture.size < 60e6
+
+
+@pytest.mark.parametrize("shape", [(480, 640), (1920, 1080)])
+def test_in_the_window_as_it_opens_a_high_picture_keeps_its_size_when_keys_ask_for_more(
+    shape: tuple[int, int],
+) -> None:
+    shown = replace(moment(HAPPY), frame=Frame(np.full((*shape, 3), 90, np.uint8), 0, 0.0, 0.0))
+    room = size_within((1280, 720), shown, PLAYING)
+    lit = []
+    for controls in (Controls(), Controls(reliability=True, crop=True)):
+        image = Overlay(FIGURES, FERPLUS_FRAMING).draw(shown, PLAYING, controls, room)
+        lit.append(np.all(image == 90, axis=2).any(axis=0).sum())
+    assert lit[0] == lit[1]

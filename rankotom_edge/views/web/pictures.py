@@ -110,7 +110,8 @@ def draw_picture(shown: Shown, look: Look, framing: Framing) -> Image:
 def _sheet(width: int, height: int, zoom: float) -> Sheet:
     picture = Rect(0, 0, width, height)
     measures = Measures(max(1.0, min(width * 3 / 4, height) / LINES))
-    return Sheet(width, height, picture, None, Rect(0, height, width, 0), zoom, measures)
+    foot = Rect(0, height, width, 0)
+    return Sheet(width, height, picture, picture, None, foot, zoom, measures)
 
 
 def _box(image: Image, reading: Reading, sheet: Sheet, numbered: bool) -> None:

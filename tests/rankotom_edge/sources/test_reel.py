@@ -50,13 +50,13 @@ def test_a_picture_is_due_at_its_time_after_the_first() -> None:
     pace = Pace()
     assert pace.due_in(0.0, now=50.0) == 0
     assert pace.due_in(0.1, now=50.02) == pytest.approx(0.08)
-    assert pace.due_in(0.2, now=50.3) == 0
+    assert pace.due_in(0.2, now=50.3) == pytest.approx(-0.1)
 
 
 def test_a_little_lateness_is_caught_up_with() -> None:
     pace = Pace()
     pace.due_in(0.0, now=50.0)
-    assert pace.due_in(0.1, now=50.3) == 0
+    assert pace.due_in(0.1, now=50.3) == pytest.approx(-0.2)
     assert pace.due_in(0.4, now=50.3) == pytest.approx(0.1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,10 @@ from rich.console import Console
 from calib.emotions import EMOTIONS
 from rankotom_edge.controls import KEYS, Controls
 from rankotom_edge.moment import Moment
+from rankotom_edge.readings import Reading
 from rankotom_edge.reliability import Reliability
 from rankotom_edge.sources import State
-from rankotom_edge.views.page import render
+from rankotom_edge.views.page import Standing, render, stand
 from rankotom_edge.wording import STILL
 
 
@@ -32,6 +34,7 @@ class Printed:
         encoding: str = "utf-8",
         colours: bool = True,
         picture: bool = False,
+        standing: Standing | None = None,
         **status: Any,
     ) -> list[str]:
         file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
@@ -48,6 +51,7 @@ class Printed:
             controls or Controls(),
             self._reliability,
             size,
+            standing=stand(moment, {}) if standing is None else standing,
             picture=picture,
             colours=colours,
         )
@@ -63,8 +67,8 @@ def printed(showing: Any, reliability: Reliability) -> Printed:
     return Printed(showing, reliability)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60), (120, 30), (40, 12), (20, 5)])
-@pytest.mark.parametrize("faces", [0, 1, 2, 3, 8])
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (120, 30), (60, 20), (40, 12), (20, 5)])
+@pytest.mark.parametrize("faces", [0, 1, 2, 3, 8, 70])
 @pytest.mark.parametrize(
     "controls",
     [Controls(), Controls(help=True), Controls(reliability=True), Controls(crop=True)],
@@ -105,16 +109,105 @@ def test_the_bar_is_as_long_as_the_share(printed: Printed, showing: Any) -> None
     assert lengths[0] < lengths[1]
 
 
+def numbers(lines: list[str]) -> list[int]:
+    """Of the faces whose headlines are on the page."""
+    return [int(number) for line in lines for number in re.findall(r"(\d+) happiness", line)]
+
+
+def of_size(reading: Reading, side: float) -> Reading:
+    x, y, _, _ = reading.face.box
+    return replace(reading, face=replace(reading.face, box=(x, y, side, side)))
+
+
 def test_faces_stand_side_by_side_and_the_largest_come_first(
     printed: Printed, showing: Any
 ) -> None:
     three = [showing.reading(track, happiness=0.9) for track in (1, 2, 3)]
     assert printed(showing.moment(*three))[1].count("happiness") == 3
     many = [showing.reading(track, happiness=0.9) for track in range(1, 10)]
-    page = printed(showing.moment(*many))
-    assert "+3 more" in page[0]
-    heads = [line.split()[0] for line in (page[1], page[12])]
-    assert heads == ["4", "7"]  # a later track's face is larger here
+    page = printed(showing.moment(*many), size=(30, 6))
+    assert numbers(page) == [6, 7, 8, 9]  # a later track's face is larger here
+    assert page[0].strip() == "+5 more faces"
+
+
+@pytest.mark.parametrize(
+    ("size", "bars"),
+    [((80, 24), 8), ((60, 20), 7), ((40, 12), 1), ((40, 10), 0), ((40, 4), None)],
+)
+def test_each_face_is_cut_down_to_its_headline_before_one_is_left_out(
+    printed: Printed, showing: Any, size: tuple[int, int], bars: int | None
+) -> None:
+    three = [showing.reading(track, happiness=0.9) for track in (1, 2, 3)]
+    page = printed(showing.moment(*three), size=size)
+    assert numbers(page) == [1, 2, 3]
+    assert "more" not in "\n".join(page)
+    assert "\n".join(page).count("times in 100") == (0 if bars is None else 3)
+    assert sum(line.count("┃") + line.count("│") for line in page) == 3 * (bars or 0)
+
+
+def test_a_line_tells_of_faces_only_where_it_could_not_show_them(
+    printed: Printed, showing: Any
+) -> None:
+    readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
+    assert numbers(printed(showing.moment(*readings[:5]), size=(30, 6))) == [1, 2, 3, 4, 5]
+    assert printed(showing.moment(*readings), size=(30, 6))[0].strip() == "+2 more faces"
+    assert numbers(printed(showing.moment(*readings), size=(30, 2))) == [6]
+
+
+def test_an_unsure_headline_alone_still_says_why(printed: Printed, showing: Any) -> None:
+    readings = [showing.reading(track, reason="blurred", happiness=0.5) for track in (1, 2, 3)]
+    page = printed(showing.moment(*readings), size=(40, 4))
+    assert [line.strip() for line in page[:3]] == [
+        f"{track} unsure: blurred" for track in (1, 2, 3)
+    ]
+
+
+def test_one_face_has_all_its_bars_where_they_just_fit(printed: Printed, showing: Any) -> None:
+    page = printed(showing.moment(showing.reading(happiness=0.9)), size=(40, 12), still=True)
+    assert [line.split()[0] for line in page[2:10]] == list(EMOTIONS)
+
+
+def test_who_is_shown_stays_while_they_are_there(printed: Printed, showing: Any) -> None:
+    near, far = 130, 120
+    readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
+    first = showing.moment(*(of_size(reading, near - reading.track) for reading in readings))
+    second = showing.moment(*(of_size(reading, far + reading.track) for reading in readings))
+    standing = stand(first, {})
+    for moment in (first, second, first, second):
+        standing = stand(moment, standing)
+        assert numbers(printed(moment, size=(30, 6), standing=standing)) == [1, 2, 3, 4]
+    without = showing.moment(*(reading for reading in readings if reading.track != 2))
+    standing = stand(without, standing)
+    assert list(standing) == [1, 3, 4, 5, 6]
+    standing = stand(second, standing)
+    assert numbers(printed(second, size=(30, 6), standing=standing)) == [1, 3, 4, 5]
+
+
+def test_the_rows_of_a_shortened_face_stay_while_small_bars_tremble(
+    printed: Printed, showing: Any
+) -> None:
+    def rows(standing: Standing) -> list[str]:
+        page = printed(moment, size=(40, 6), standing=standing)
+        return [line.split()[0] for line in page[2:5]]
+
+    standing: Standing = {}
+    for fear, contempt in ((0.016, 0.014), (0.014, 0.016), (0.016, 0.014), (0.012, 0.022)):
+        shares = {"happiness": 0.9, "neutral": 0.05, "fear": fear, "contempt": contempt}
+        moment = showing.moment(showing.reading(**shares))
+        standing = stand(moment, standing)
+        assert rows(standing) == ["neutral", "happiness", "fear"]
+    moment = showing.moment(showing.reading(happiness=0.85, neutral=0.05, contempt=0.08))
+    standing = stand(moment, standing)
+    assert rows(standing) == ["neutral", "happiness", "contempt"]
+
+
+def test_a_bar_of_the_headline_is_shown_however_little_it_is_ahead(
+    printed: Printed, showing: Any
+) -> None:
+    before = stand(showing.moment(showing.reading(happiness=0.45, fear=0.44)), {})
+    moment = showing.moment(showing.reading(happiness=0.44, fear=0.45))
+    page = printed(moment, size=(40, 4), standing=stand(moment, before))
+    assert page[2].split()[0] == "fear"
 
 
 def test_a_blend_names_both_and_their_shares(printed: Printed, showing: Any) -> None:
@@ -192,12 +285,50 @@ def test_a_drift_is_whole_on_the_last_line_of_a_narrow_terminal(
     assert "opening it again" in printed(moment, drift=showing.drifted, state=lost)[-1]
 
 
-def test_a_narrow_page_keeps_the_bars_and_leaves_the_picture_out(
+@pytest.mark.parametrize(
+    ("size", "columns", "rows"),
+    [((52, 20), 24, 9), ((60, 20), 32, 12), ((80, 24), 38, 14), ((200, 60), 76, 28)],
+)
+def test_the_picture_grows_with_the_terminal_and_leaves_the_bars(
+    printed: Printed, showing: Any, size: tuple[int, int], columns: int, rows: int
+) -> None:
+    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=size, picture=True)
+    pictured = [line.count("▀") for line in lines if "▀" in line]
+    assert pictured == [columns] * rows
+    assert all(name in "\n".join(lines) for name in EMOTIONS)
+
+
+def test_a_low_terminal_leaves_the_faces_what_its_picture_does_not_need(
     printed: Printed, showing: Any
 ) -> None:
-    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=(60, 20), picture=True)
+    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=(140, 13), picture=True)
+    assert lines[1].count("▀") == 27
+    assert len(lines[1].rstrip()) == 1 + 27 + 2 + 76
+
+
+def test_a_narrow_page_keeps_the_bars_and_says_what_a_picture_needs(
+    printed: Printed, showing: Any
+) -> None:
+    moment = showing.moment(showing.reading(sadness=0.7))
+    lines = printed(moment, size=(51, 20), picture=True)
     assert "sadness" in "\n".join(lines)
     assert "▀" not in "\n".join(lines)
+    assert lines[-1].split("  ")[0].strip() == "a picture needs 52 columns"
+    noticed = printed(moment, size=(51, 20), picture=True, notice="saved snapshot.png")
+    assert "saved snapshot.png" in noticed[-1]
+    drifted = printed(moment, size=(80, 20), picture=True, drift=showing.drifted)
+    assert showing.drifted.words in drifted[-1]
+    colourless = printed(moment, size=(51, 20), picture=True, colours=False)
+    assert "a picture needs colours" in colourless[-1]
+    helped = printed(moment, Controls(help=True), size=(51, 20), picture=True)
+    assert "a picture needs" not in helped[-1]
+
+
+def test_while_nobody_is_there_a_narrow_page_is_for_the_picture(
+    printed: Printed, showing: Any
+) -> None:
+    lines = printed(showing.moment(), size=(40, 20), picture=True)
+    assert max(line.count("▀") for line in lines) == 38
 
 
 def test_a_blend_in_a_narrow_column_tells_its_numbers_whole(printed: Printed, showing: Any) -> None:
