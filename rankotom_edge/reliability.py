@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calib.blends import ROUNDING
 from calib.errors import RankotomError
+
+if TYPE_CHECKING:
+    from rankotom_edge.readings import Reading
 
 Bins: TypeAlias = Sequence[Mapping[str, Any]]  # an artifact's figures["bins"] or ["other_bars"]
 
@@ -37,6 +40,13 @@ class Reliability:
         if (highest, per_mille) not in self._known:
             self._known[highest, per_mille] = reliability_at(bins, per_mille / 1000)
         return self._known[highest, per_mille]
+
+
+def mark_of(reliability: Reliability, reading: Reading, index: int) -> float | None:
+    """Where the mark on a bar is. None where the crop is poor: the tables are of clear faces."""
+    if reading.poor is not None:
+        return None
+    return reliability.at(float(reading.probabilities[index]), reading.labels[index] == reading.top)
 
 
 def reliability_at(bins: Bins, confidence: float) -> float | None:

@@ -25,7 +25,7 @@ from rankotom_edge.palette import (
     mixed,
 )
 from rankotom_edge.placing import Rect, Size
-from rankotom_edge.reliability import Reliability
+from rankotom_edge.reliability import Reliability, mark_of
 from rankotom_edge.wording import Headline, headline, named, percent
 
 if TYPE_CHECKING:
@@ -219,10 +219,9 @@ def _bar(
             tone if stands_out else mixed(tone, GROUND, 0.30),
             min(radius, length / 2),
         )
-    highest = reading.labels[index] == reading.top
-    right_share = reliability.at(share, highest)
+    right_share = mark_of(reliability, reading, index)
     if right_share is not None:
-        _mark(image, track, right_share, highest, measures)
+        _mark(image, track, right_share, reading.labels[index] == reading.top, measures)
 
 
 def _mark(image: Image, track: Rect, share: float, highest: bool, measures: Measures) -> None:

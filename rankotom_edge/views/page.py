@@ -25,7 +25,7 @@ from rankotom_edge.palette import (
     emotion_hex,
 )
 from rankotom_edge.readings import shown_as
-from rankotom_edge.reliability import Reliability
+from rankotom_edge.reliability import Reliability, mark_of
 from rankotom_edge.views.asides import ASIDE_WIDTH, aside
 from rankotom_edge.wording import (
     NO_FACE,
@@ -243,7 +243,7 @@ def _bar(reading: Reading, index: int, reliability: Reliability, names: int, wid
     filled = round(share * cells)
     colour = QUIET_HEX if reading.verdict == "unsure" else emotion_hex(reading.labels, index)
     bar = Text.assemble((FILLED * filled, colour), (EMPTY * (cells - filled), FAINT_HEX))
-    right = reliability.at(share, highest=name == reading.top)
+    right = mark_of(reliability, reading, index)
     if right is not None:
         mark = min(cells - 1, round(right * cells))
         stroke = (DIAGONAL, "bold") if name == reading.top else (LOWER_MARK, QUIET_HEX)

@@ -12,7 +12,7 @@ import numpy as np
 from rankotom_edge.controls import KEYS
 from rankotom_edge.palette import emotion_hex
 from rankotom_edge.readings import shown_as
-from rankotom_edge.reliability import Reliability
+from rankotom_edge.reliability import Reliability, mark_of
 from rankotom_edge.views.web.health import health
 from rankotom_edge.wording import (
     MARKER,
@@ -88,7 +88,6 @@ def _face(
     reading: Reading, reliability: Reliability, video: bool, shown: Shown
 ) -> dict[str, object]:
     words = headline(reading, reliability)
-    top = int(reading.probabilities.argmax())
     seen: dict[str, object] = {
         "track": reading.track,
         "title": words.title,
@@ -96,13 +95,10 @@ def _face(
         "detail": words.detail,
         "verdict": reading.verdict,
         "named": [reading.labels.index(name) for name in named(reading)],
-        "top": top,
+        "top": int(reading.probabilities.argmax()),
         "shares": np.round(reading.probabilities, 4).tolist(),
         "percents": [percent(float(share)) for share in reading.probabilities],
-        "right": [
-            reliability.at(float(share), highest=place == top)
-            for place, share in enumerate(reading.probabilities)
-        ],
+        "right": [mark_of(reliability, reading, place) for place in range(len(reading.labels))],
     }
     if video and shown.controls.crop and reading.crop is not None:
         seen["crop"] = {

@@ -50,6 +50,15 @@ def test_a_blend_names_both_and_unsure_names_none_but_says_why(
     assert second["named"] == []
 
 
+def test_the_bars_of_a_poor_crop_have_no_mark(showing: Any, reliability: Reliability) -> None:
+    """The tables are of clear faces."""
+    poor = replace(showing.reading(1, reason="blurred", happiness=0.83), poor="blurred")
+    unsure = showing.reading(2, reason="43 % sure, 60 % needed", happiness=0.43)
+    first, second = told(showing, reliability, poor, unsure)["faces"]
+    assert set(first["right"]) == {None}
+    assert second["right"][second["top"]] is not None
+
+
 def test_the_crop_is_told_on_its_key_and_never_without_video(
     showing: Any, reliability: Reliability
 ) -> None:
