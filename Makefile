@@ -7,6 +7,7 @@
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty readers of the web view cost the loop
+#   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the README's pictures again, and write the documents' tables
 #   make weights    train the embedded model from scratch and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, past the gate; needs FERPlus valid
@@ -31,7 +32,8 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/,test_window.py test_camera_w
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load weights models examples pictures ablation clean system programs
+.PHONY: help demo test lint bench soak crossings load v4l2 weights models examples pictures ablation clean \
+        system programs emulator
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +71,9 @@ crossings: $(DEV)
 
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
+
+v4l2: $(CORE) emulator
+	@bash tests/v4l2/run.sh
 
 # Three cycles, each from where the one before ended, and a mean of their weights. A training that
 # is done is not done again. Afterwards: make models examples pictures
@@ -149,15 +154,27 @@ system:
 PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
             chromium=chromium chromedriver=chromium-driver
 
+# What makes a machine with cameras, and plays into them.
+EMULATOR := qemu-system-x86_64=qemu-system-x86 depmod=kmod cpio=cpio ffmpeg=ffmpeg gcc=gcc
+
+# $(1): pairs program=package; $(2): what to say, and $(3): the status, where they may not be
+# installed.
+define install_missing
+@PATH="$$PATH:/usr/sbin:/sbin"; missing=""; for pair in $(1); do \
+  command -v $${pair%%=*} >/dev/null || missing="$$missing $${pair#*=}"; \
+done; \
+test -n "$$missing" || exit 0; \
+if command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
+  echo "installing with apt-get, for the tests:$$missing"; \
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+else \
+  echo "$(2); as root: apt-get install$$missing"; exit $(3); \
+fi
+endef
+
 programs:
-	@missing=""; for pair in $(PROGRAMS); do \
-	  command -v $${pair%%=*} >/dev/null || missing="$$missing $${pair#*=}"; \
-	done; \
-	test -n "$$missing" || exit 0; \
-	if command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
-	  echo "installing with apt-get, for the tests:$$missing"; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	else \
-	  echo "some tests will skip; as root: apt-get install$$missing"; \
-	fi
+	$(call install_missing,$(PROGRAMS),some tests will skip,0)
+
+emulator:
+	$(call install_missing,$(EMULATOR),missing system packages,1)
