@@ -1,4 +1,5 @@
-"""How a model fares with worse faces than it was measured on: small, blurred, dark, flat, bright.
+"""How a model fares with worse faces than it was measured on: small, blurred, dark, flat, bright,
+covered.
 
     python -m train.damage --model ferplus-fp32
 
@@ -21,11 +22,12 @@ from rich.console import Console
 from calib.layout import figure_text, plain_table
 from rankotom_edge.artifact import Artifact, load_artifact
 from rankotom_edge.classifier import Classifier
-from rankotom_edge.crop import crop
+from rankotom_edge.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces import Face, Image
 from rankotom_edge.quality import POOR, measure_quality
 from train.align import read_picture
 from train.datasets import FaceSet, data_folder, half, load_dataset
+from train.hidden import COVERS, Cover, covered_small
 from train.script import run as run_script
 
 Damage = Callable[[Image], Image]
@@ -77,6 +79,12 @@ def burnt(times: float) -> Damage:
     return lambda face: np.clip(times * face.astype(np.float32), 0, 255).astype(np.uint8)
 
 
+def hidden_by(cover: Cover) -> Damage:
+    """Something drawn before the face (``train.hidden``), on each a little otherwise."""
+    random = np.random.default_rng(0)
+    return lambda face: covered_small(face, FERPLUS_FRAMING.points, cover, random)
+
+
 # By the part of the quality that should notice.
 DAMAGES: dict[str, dict[str, Damage]] = {
     "size": {f"{width} pixels wide": shrunk(width) for width in (32, 24, 20, 16, 13)},
@@ -92,6 +100,7 @@ DAMAGES: dict[str, dict[str, Damage]] = {
         f"{percent} % of the contrast": flattened(percent / 100) for percent in (50, 30, 25, 20, 10)
     },
     "glare": {f"{times:g} times the light": burnt(times) for times in (1.5, 2, 2.5, 3, 4)},
+    "whole": {f"before it: {name}": hidden_by(cover) for name, cover in COVERS.items()},
 }
 
 

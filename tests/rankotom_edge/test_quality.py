@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rankotom_edge.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces import Face, FaceDetector, Image
+from rankotom_edge.looks import look_closer
 from rankotom_edge.quality import (
     DOUBT,
     POOR,
@@ -23,6 +26,7 @@ from rankotom_edge.quality import (
     detail,
     inside,
     measure_quality,
+    mouth_hidden,
     turn,
 )
 from rankotom_edge.tracking import LOOK_EVERY
@@ -47,7 +51,7 @@ def quality_of(image: Image, face: Face) -> Quality:
     return measure_quality(image, face, crop(image, face, FERPLUS_FRAMING, SIZE, 1))
 
 
-def noisy(image: Image) -> Image:
+def noisy(image: NDArray[Any]) -> Image:
     grain = np.random.default_rng(0).normal(0, 12, image.shape)
     return np.clip(image + grain, 0, 255).astype(np.uint8)
 
@@ -102,6 +106,63 @@ def test_a_face_of_a_few_pixels_is_too_small(portrait: Image, face: Face) -> Non
 
 def test_a_face_that_the_detector_hardly_sees_is_partly_hidden(portrait: Image, face: Face) -> None:
     assert quality_of(portrait, replace(face, score=0.0)).reason == "partly hidden"
+
+
+def before_the_mouth(portrait: Image, face: Face) -> Image:
+    """A sheet of the skin's own colour from the nose to the chin."""
+    x, y = face.mouth
+    apart = math.dist(face.left_eye, face.right_eye)
+    nose = tuple(round(value) for value in face.nose)
+    skin = portrait[nose[1] - 4 : nose[1], nose[0] - 4 : nose[0] + 4].mean(axis=(0, 1))
+    middle, reach = (round(x), round(y + 0.1 * apart)), (round(0.7 * apart), round(0.6 * apart))
+    sheet = cv2.ellipse(portrait.copy(), middle, reach, 0, 0, 360, skin.tolist(), -1)
+    return np.asarray(cv2.GaussianBlur(sheet, (0, 0), 1), np.uint8)
+
+
+def found_again(image: Image, face: Face) -> Face:
+    with FaceDetector() as detector:
+        return look_closer(detector.detect, image, face)[0]
+
+
+def test_a_mouth_behind_something_is_partly_hidden(portrait: Image, face: Face) -> None:
+    covered = before_the_mouth(portrait, face)
+    again = found_again(covered, face)
+    assert again.score > 0.7  # the detector sees a face all the same
+    assert quality_of(covered, again).reason == "partly hidden"
+    assert mouth_hidden(crop(covered, again, FERPLUS_FRAMING, SIZE, 1)[0]) > 0
+
+
+def test_a_covered_mouth_is_noticed_in_a_mirror_and_in_a_larger_crop_too(
+    portrait: Image, face: Face
+) -> None:
+    for image, hidden in ((portrait, False), (before_the_mouth(portrait, face), True)):
+        seen = crop(image, face, FERPLUS_FRAMING, SIZE, 1)[0]
+        mirrored = np.ascontiguousarray(seen[:, ::-1])
+        assert mouth_hidden(mirrored) == pytest.approx(mouth_hidden(seen), abs=0.1)
+        assert (mouth_hidden(crop(image, face, FERPLUS_FRAMING, 64, 1)[0]) > 0) == hidden
+
+
+def test_a_mouth_that_cannot_be_seen_for_another_reason_is_not_called_hidden(
+    portrait: Image, face: Face
+) -> None:
+    covered = before_the_mouth(portrait, face)
+    assert quality_of(covered // 20, face).reason == "too dark"
+    blurred = np.asarray(cv2.GaussianBlur(covered, (0, 0), 9), np.uint8)
+    assert quality_of(blurred, face).reason == "blurred"
+
+
+def test_a_hand_that_passes_the_mouth_leaves_no_reason_behind(portrait: Image, face: Face) -> None:
+    covered, qualities = before_the_mouth(portrait, face), Qualities()
+
+    def reason_at(time: float, image: Image) -> str | None:
+        seen = crop(image, face, FERPLUS_FRAMING, SIZE, 1)
+        return qualities.update(7, face, True, time, image, seen).reason
+
+    assert reason_at(0.0, portrait) is None
+    assert reason_at(1.0, covered) is None
+    assert reason_at(1.01 + DOUBT, covered) == "partly hidden"
+    assert reason_at(2.0, portrait) == "partly hidden"
+    assert reason_at(2.01 + RELIEF, portrait) is None
 
 
 def test_a_face_half_out_of_the_picture_is_cut_off(portrait: Image, face: Face) -> None:
@@ -171,7 +232,8 @@ def test_held_out_faces_are_good_enough_as_they_are_and_poor_once_damaged(
     for path in sorted(VALID.glob("*[13579].png"))[:300]:
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
         damaged = np.asarray(damage(np.asarray(picture, np.uint8)), np.uint8)
-        quality = measure_quality(cv2.cvtColor(damaged, cv2.COLOR_GRAY2BGR), face, damaged[None])
+        coloured = np.asarray(cv2.cvtColor(damaged, cv2.COLOR_GRAY2BGR), np.uint8)
+        quality = measure_quality(coloured, face, damaged[None])
         poor.append(quality.reason is not None)
     assert least <= np.mean(poor) <= most
 

@@ -80,6 +80,9 @@ def test_a_happy_portrait_is_read_in_the_dark_and_not_as_a_blur(tmp_path: Path) 
     assert found["light", "1/28 of the light"].poor == 1
     assert found["size", "13 pixels wide"].poor == 1
     assert found["sharpness", "blur of 2 px"].noticed < 0.5
+    assert found["whole", "before it: hand"].poor == 1
+    assert found["whole", "before it: mask"].noticed < 0.5
+    assert found["whole", "before it: hand on an eye"].poor == 0
 
 
 def test_too_sure_is_confidence_beyond_accuracy() -> None:
