@@ -12,10 +12,10 @@ where the frames disagree.
 
 **Why confidence keeps its meaning.** log p is the network's logits over its temperature, less a
 constant, so this averages logits: that temperature still fits, and a face that is read alike in all
-frames is shown exactly as it is read. Noise that adds to what the model was calibrated with makes single frames too sure,
-since the likeliest class is the one that noise favoured; the average takes that out. To average
-probabilities instead makes it less sure than it has reason to be, as it does for ensembles (Rahaman
-and Thiery 2021).
+frames is shown exactly as it is read. Noise that adds to what the model was calibrated with makes
+single frames too sure, since the likeliest class is the one that noise favoured; the average takes
+that out. To average probabilities instead makes it less sure than it has reason to be, as it does
+for ensembles (Rahaman and Thiery 2021).
 
 ``python -m train.shaken`` films the 3,579 faces of FERPlus valid with a shaking, noisy camera at
 30 frames a second, and prints for ferplus-int8, as means over the frames:
