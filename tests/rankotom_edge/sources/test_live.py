@@ -26,16 +26,6 @@ needs_ffmpeg = pytest.mark.skipif(
 FPS = 20
 
 
-@pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("clip") / "clip.avi"
-    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, (160, 120))
-    for number in range(2 * FPS):
-        writer.write(np.full((120, 160, 3), 6 * number, dtype=np.uint8))
-    writer.release()
-    return path
-
-
 @pytest.fixture(autouse=True)
 def _nothing_leaks() -> Iterator[None]:
     threads, handles = threading.active_count(), len(os.listdir("/proc/self/fd"))

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import cv2
-import numpy as np
 import pytest
 
 from calib.errors import RankotomError
@@ -27,17 +25,6 @@ pytestmark = pytest.mark.skipif(
 )
 FPS = 20
 OVER_TCP = "RTP/AVP/TCP;unicast;interleaved=0-1"
-
-
-@pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two seconds that grow lighter."""
-    path = tmp_path_factory.mktemp("clip") / "clip.avi"
-    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, (160, 120))
-    for number in range(2 * FPS):
-        writer.write(np.full((120, 160, 3), 6 * number, dtype=np.uint8))
-    writer.release()
-    return path
 
 
 class Server(socketserver.ThreadingTCPServer):

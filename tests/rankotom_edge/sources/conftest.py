@@ -1,0 +1,22 @@
+"""A clip for cameras that are played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+FPS = 20
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds that grow lighter."""
+    path = tmp_path_factory.mktemp("clip") / "clip.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, (160, 120))
+    for number in range(2 * FPS):
+        writer.write(np.full((120, 160, 3), 6 * number, dtype=np.uint8))
+    writer.release()
+    return path
