@@ -35,8 +35,9 @@ MORE_SURE = 0.05
 LESS_BLENDED = 0.04
 LESS_POOR = 0.08
 TURNED = 0.05  # what the second of a blend must be ahead by to become the first
-BREWING = 0.15  # seconds before a new blend is told: on the way from one expression to another
-# there is one for a frame or two, which nobody can read
+# Seconds before a new blend is told: on the way from one expression to another there is one for a
+# frame or two, which nobody can read.
+BREWING = 0.15
 
 
 @dataclass(frozen=True)
