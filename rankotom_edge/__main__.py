@@ -16,7 +16,7 @@ def main() -> None:
         end_at_once(130)
         sys.exit(130)
     except SystemExit as ended:
-        end_at_once(ended.code if isinstance(ended.code, int) else 1)
+        end_at_once(ended.code if isinstance(ended.code, int) else bool(ended.code))
         raise
 
 

@@ -113,12 +113,10 @@ def _arranged(
     opened = _sheet(moment, status, room, column=True)
     in_closed = _with_bars(_scene(closed, readings, None))
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
-    asked = controls.reliability or controls.crop
-    if not asked:
+    always = controls.reliability or controls.crop or (room is not None and _fits(opened, closed))
+    if not always:
         previous = column_in_time(previous, in_closed, now)
-    # In a window that is wider than its picture a column takes nothing from it.
-    costless = room is not None and opened.zoom >= closed.zoom
-    is_open = asked or previous.column or costless
+    is_open = always or previous.column
     sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
     if moment is not None and moment.frame.index % LOOK_ROUND:
         layout = kept(scene, previous)
@@ -158,9 +156,15 @@ def size_within(room: tuple[int, int], moment: Moment | None, status: Status) ->
     where it takes nothing from the picture."""
     closed = _sheet(moment, status, room, column=False)
     opened = _sheet(moment, status, room, column=True)
-    sheet = opened if opened.zoom >= closed.zoom else closed
+    sheet = opened if _fits(opened, closed) else closed
     beside = sheet.width - sheet.around.width
     return round(sheet.picture.width + beside), round(sheet.picture.height + sheet.foot.height)
+
+
+def _fits(opened: Sheet, closed: Sheet) -> bool:
+    """In a window that is wider than its picture a column takes nothing from it, but a pixel that
+    was rounded away."""
+    return opened.picture.width >= closed.picture.width - 2
 
 
 def _sheet(

@@ -86,7 +86,7 @@ WEIGHTS_PER_ONE = 10
 POOR_MOUTH = -99
 # However sure it is: in the dark, in a blur and beyond the border there is no mouth either, and
 # that is then the better reason.
-HIDDEN = 0.45
+HIDDEN = 0.49
 OF_NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
 
 REASONS = {

@@ -188,7 +188,7 @@ def _brewing(blend: Blend, before: Reading, time: float) -> tuple[frozenset[str]
     """Since when there has been a blend that is new; None once it may be told."""
     known = before.brewing is not None and before.brewing[0] == blend.names
     since = before.brewing[1] if before.brewing is not None and known else time
-    return (blend.names, since) if time - since < BREWING else None
+    return (blend.names, since) if 0 <= time - since < BREWING else None
 
 
 def shown_as(reading: Reading, smoothed: bool) -> Reading:

@@ -21,7 +21,10 @@ NUMBER = "[0-9]{1,18}"  # also one that no camera has: it is absent, and no file
 # A pipeline may do without blanks; then each part must look like one: "hello!.mp4" is a file.
 ELEMENT = r"[A-Za-z]\w*(\s.*)?"
 ELEMENT_OR_CAPS = rf'{ELEMENT}|"?\w+/x-.*'
-SECRET = r"""(?i)((?:user|usr|login|pass|pwd|token|key|auth)[\w-]*)\s*=\s*("[^"]*"|[^&/;\s]*)"""
+SECRET = r"(?i)((?:user|usr|login|pass|pwd?|token|key|auth)[\w-]*)"
+IN_URL = rf"{SECRET}=[^&/;\s]*"
+# GStreamer's properties, among them rtspsrc's user-id, user-pw and proxy-pw.
+IN_PIPELINE = rf"""{SECRET}\s*=\s*("(?:\\.|[^"\\])*"|'[^']*'|\S*)"""
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 
 WHAT_TO_GIVE = (
@@ -126,6 +129,8 @@ def _nothing(given: str) -> NoReturn:
 
 def without_password(url: str) -> str:
     """A URL or pipeline as it may be shown and recorded: cameras carry user:password@ in theirs, or
-    ?user=…&pwd=…, or the same in the path; GStreamer's rtspsrc has user-id=… and user-pw=…."""
+    ?user=…&pwd=…, or the same in the path."""
+    if " ! " in url:
+        return re.sub(IN_PIPELINE, r"\1=…", re.sub(r"(?<=://)[^\s!]+@", "", url))
     shown = re.sub(r"(?<=://)[^/?#]+@", "", url).partition("?")[0].partition("#")[0]
-    return re.sub(SECRET, r"\1=…", shown)
+    return re.sub(IN_URL, r"\1=…", shown)

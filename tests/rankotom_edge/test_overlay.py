@@ -548,3 +548,21 @@ def test_in_the_window_as_it_opens_a_high_picture_keeps_its_size_when_keys_ask_f
         image = Overlay(FIGURES, FERPLUS_FRAMING).draw(shown, PLAYING, controls, room)
         lit.append(np.all(image == 90, axis=2).any(axis=0).sum())
     assert lit[0] == lit[1]
+
+
+def test_panels_beside_an_open_column_stay_where_they_are_while_faces_tremble() -> None:
+    """In the window as it opens the column is always open; one of the three panels is in it."""
+    overlay, places = Overlay(FIGURES, FERPLUS_FRAMING), set()
+    for index, tremble in enumerate((0, 2, -1, 1, -2, 0, 2, -2)):
+        corners = ((514 + tremble, 236), (248 - tremble, 132), (296, 365 + tremble))
+        shown = moment(
+            *(
+                reading(shares(happiness=0.83), face_in(x, y, 100), track=number)
+                for number, (x, y) in enumerate(corners, 1)
+            ),
+            index=index,
+        )
+        overlay.draw(shown, PLAYING, Controls(), size_within((1280, 720), shown, PLAYING))
+        places.add(tuple(overlay._layout.places.items()))
+    assert len(places) == 1
+    assert overlay._layout.in_column

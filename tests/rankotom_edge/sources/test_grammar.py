@@ -167,7 +167,10 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
     assert parse(url).name == shown
 
 
-def test_a_password_in_a_pipeline_is_not_shown_either() -> None:
-    given = 'rtspsrc location=rtsp://cam/1 user-id=admin user-pw="s3 cret" latency=0 ! decodebin'
-    shown = "rtspsrc location=rtsp://cam/1 user-id=… user-pw=… latency=0 ! decodebin"
+@pytest.mark.parametrize(
+    "secret", ["s3cret", '"s3 cret"', "'s3 cret'", r'"s3\" cret"', "s3/cr&e;t", "s3@cret"]
+)
+def test_a_password_in_a_pipeline_is_not_shown_either(secret: str) -> None:
+    given = f"rtspsrc location=rtsp://me:s3@cam/1 user-pw={secret} proxy-pw={secret} ! decodebin"
+    shown = "rtspsrc location=rtsp://cam/1 user-pw=… proxy-pw=… ! decodebin"
     assert without_password(given) == shown
