@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from rankotom_edge.readings import Reading
 
 BEFORE_THE_FIRST = (640, 480)
-LOOK_ROUND = 16  # frames between two looks for larger panels or better places
+LOOK_ROUND = 16  # frames between two looks for larger panels
 # Seconds for which a crowd that has gone leaves its traces: at once, the picture and the panels
 # would jump to and fro with every passer-by.
 COLUMN_LINGERS = 5.0
+AWAY = 60.0  # for which a panel stays in a column that is always open, though its face has room
 CHANGE_LINGERS = 4.0
 # At this share of the frame's size and less, its pixels are averaged. Nearer to 1 one hardly sees
 # it, and at 1080 lines it takes 29 ms where INTER_LINEAR takes 5.
@@ -114,22 +115,21 @@ def _arranged(
     in_closed = _with_bars(_scene(closed, readings, None))
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
     always = controls.reliability or controls.crop or (room is not None and _fits(opened, closed))
-    if not always:
-        previous = column_in_time(previous, in_closed, now)
+    previous = (back_in_time if always else column_in_time)(previous, in_closed, now)
     is_open = always or previous.column
     sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
     if moment is not None and moment.frame.index % LOOK_ROUND:
         layout = kept(scene, previous)
         if layout is not None:
             return sheet, layout
-    may_improve = not 0 <= now - previous.changed <= CHANGE_LINGERS
+    may_grow = not 0 <= now - previous.changed <= CHANGE_LINGERS
     layout = None
     if sheet is closed:
-        layout = arrange(in_closed, previous, may_improve)
+        layout = arrange(in_closed, previous, may_grow)
         if layout is None:  # bars in a column are better than headlines beside the faces
             sheet, previous = opened, replace(previous, column_needed=now)
     if layout is None:
-        layout = arrange(_with_bars(in_opened), previous, may_improve)
+        layout = arrange(_with_bars(in_opened), previous, may_grow)
         layout = layout or arrange_most(in_opened, previous)
     if not layout.is_as_calm_as(previous):
         layout = replace(layout, changed=now)
@@ -149,6 +149,13 @@ def column_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
     if 0 <= now - layout.column_needed <= COLUMN_LINGERS:
         return layout
     return Layout()
+
+
+def back_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
+    """Panels return from a column that does not close when their faces have had room for long."""
+    if layout.in_column and not 0 <= now - layout.changed <= AWAY and is_roomy(closed):
+        return Layout(changed=now)
+    return layout
 
 
 def size_within(room: tuple[int, int], moment: Moment | None, status: Status) -> tuple[int, int]:

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 Side: TypeAlias = Literal["right", "left", "below", "above", "column"]
 Size: TypeAlias = tuple[float, float]
 
-# A panel that shrank grows again, or returns from the column, only with this much room to spare:
-# else a face at the limit would make it flip at every frame.
+# A panel that shrank grows again only with this much room to spare: else a face at the limit would
+# make it flip at every frame.
 SPARE = 1.2
 # The same for a picture that gets its size back; it is asked for seconds on end, so that less will
 # do, and a face in the middle of 640x480 leaves no more.
@@ -107,10 +107,12 @@ class Layout:
         return max((place.level for place in self.places.values()), default=0)
 
     def is_as_calm_as(self, before: Layout) -> bool:
-        """Whether nobody's panel became smaller or changed its side."""
+        """Whether nobody's panel became smaller or changed its side, and the column was in use."""
         both = self.places.keys() & before.places.keys()
-        return self.level <= before.level and all(
-            self.places[track][:2] == before.places[track][:2] for track in both
+        return (
+            self.level <= before.level
+            and self.in_column <= before.in_column
+            and all(self.places[track][:2] == before.places[track][:2] for track in both)
         )
 
 
@@ -132,17 +134,16 @@ class Scene:
         return self.gap if self.crowded else max(self.gap, ELBOW_ROOM * self.picture.width)
 
 
-def arrange(scene: Scene, previous: Layout, may_improve: bool = True) -> Layout | None:
+def arrange(scene: Scene, previous: Layout, may_grow: bool = True) -> Layout | None:
     """A place for each face's panel, all of one size, the fullest that fits; None: none fits.
 
-    A panel stays on its side and at its size while it can, and goes where it is better, or grows,
-    only if it ``may_improve``.
+    A panel stays on its side and at its size while it can, and grows only if it ``may_grow``.
     """
-    for level in range(0 if may_improve else previous.level, len(scene.sizes)):
+    for level in range(0 if may_grow else previous.level, len(scene.sizes)):
         levels = dict.fromkeys(scene.faces, level)
         if level < previous.level and _placed(scene, levels, previous, SPARE) is None:
             continue
-        places = _placed(scene, levels, previous, may_improve=may_improve)
+        places = _placed(scene, levels, previous)
         if places is not None:
             return _layout(previous, places)
     return None
@@ -157,7 +158,7 @@ def kept(scene: Scene, previous: Layout) -> Layout | None:
     levels = {track: previous.places[track].level for track in shown}
     if any(level >= len(scene.sizes) for level in levels.values()):
         return None
-    places = _placed(scene, levels, previous, may_improve=False)
+    places = _placed(scene, levels, previous)
     if places is None or not all(place.stays for place in places.values()):
         return None
     return replace(previous, places=_at_rest(places))
@@ -170,7 +171,7 @@ def arrange_most(scene: Scene, previous: Layout) -> Layout:
     in_order = sorted(scene.faces, key=lambda track: _precedence(scene, previous, track))
     bars, smallest = (
         {
-            track: list(_options(scene, track, level, size, previous.places.get(track), False))
+            track: list(_options(scene, track, level, size, previous.places.get(track)))
             for track in in_order
         }
         for level, size in list(enumerate(scene.sizes))[-2:]
@@ -219,11 +220,7 @@ def _at_rest(places: Mapping[int, Place]) -> dict[int, Place]:
 
 
 def _placed(
-    scene: Scene,
-    levels: Mapping[int, int],
-    previous: Layout,
-    spare: float = 1.0,
-    may_improve: bool = True,
+    scene: Scene, levels: Mapping[int, int], previous: Layout, spare: float = 1.0
 ) -> dict[int, Place] | None:
     """A place for each of the tracks that have a level."""
     # Those that have a place choose first, so that a newcomer moves nobody.
@@ -232,7 +229,7 @@ def _placed(
     for track in tracks:
         size = _times(scene.sizes[levels[track]], spare)
         before = previous.places.get(track)
-        options.append(list(_options(scene, track, levels[track], size, before, may_improve)))
+        options.append(list(_options(scene, track, levels[track], size, before)))
         if not options[-1]:
             return None
     chosen = _search(options, scene)
@@ -268,33 +265,29 @@ def _is_apart(place: Place, others: Iterable[Place], scene: Scene) -> bool:
 
 
 def _options(
-    scene: Scene, track: int, level: int, size: Size, previous: Place | None, may_improve: bool
+    scene: Scene, track: int, level: int, size: Size, previous: Place | None
 ) -> Iterator[Place]:
     """The places where a face's panel covers no face, the best first."""
-    for place in _in_order(scene, track, size, previous, may_improve):
+    for place in _in_order(scene, track, size, previous):
         yield place._replace(level=level)
 
 
-def _in_order(
-    scene: Scene, track: int, size: Size, previous: Place | None, may_improve: bool
-) -> Iterator[Place]:
+def _in_order(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
     beside = [place for place in _beside(scene, track, size, previous) if _is_free(scene, place)]
     column = list(_in_column(scene, size))
     if previous is None:
         yield from (*beside, *column)
         return
     if previous.side == "column":
-        if may_improve:
-            roomier = _beside(scene, track, _times(size, SPARE), previous)
-            ample = {place[:2] for place in roomier if _is_free(scene, place)}
-            yield from (place for place in beside if place[:2] in ample)
         in_order = sorted(column, key=lambda place: abs(place.rect.y - previous.rect.y))
         for place in in_order:
             yield place._replace(stays=abs(place.rect.y - previous.rect.y) < scene.gap)
         yield from beside
     else:
-        yield from sorted(beside, key=lambda place: not place.stays)
+        # Who is pushed away goes to the column, where nobody pushes.
+        yield from (place for place in beside if place.stays)
         yield from column
+        yield from (place for place in beside if not place.stays)
 
 
 def _beside(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:

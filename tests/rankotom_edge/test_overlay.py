@@ -21,7 +21,7 @@ from rankotom_edge.faces import Face, Image
 from rankotom_edge.frame import Frame
 from rankotom_edge.moment import Latency, Moment, Status
 from rankotom_edge.monitor import Drift
-from rankotom_edge.overlay import Overlay, size_within
+from rankotom_edge.overlay import AWAY, Overlay, size_within
 from rankotom_edge.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
 from rankotom_edge.placing import Rect
 from rankotom_edge.quality import Quality
@@ -566,3 +566,15 @@ def test_panels_beside_an_open_column_stay_where_they_are_while_faces_tremble() 
         places.add(tuple(overlay._layout.places.items()))
     assert len(places) == 1
     assert overlay._layout.in_column
+
+
+def test_a_panel_returns_from_an_open_column_when_its_face_has_had_room_for_long() -> None:
+    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    sides = []
+    for seconds, width in ((0, 320), (1, 110), (AWAY - 1, 110), (AWAY + 1, 110)):
+        face = face_in(320 - width / 2, 120, width)
+        shown = moment(reading(shares(happiness=0.83), face), index=30 * round(seconds))
+        overlay.draw(shown, PLAYING, Controls(), size_within((1280, 720), shown, PLAYING))
+        sides.append(overlay._layout.places[1].side)
+    assert sides[:3] == ["column"] * 3
+    assert sides[3] in ("right", "left")

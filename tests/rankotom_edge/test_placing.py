@@ -145,14 +145,18 @@ def test_a_face_that_fills_the_picture_sends_its_panel_to_the_column() -> None:
     assert layout.column
 
 
-def test_it_returns_to_its_face_only_with_room_to_spare() -> None:
+def test_in_the_column_it_stays_where_nobody_pushes_it() -> None:
     layout = arranged(scene(square(80, 5, 470), column=COLUMN))
-    just_fits = scene(Rect(200, 5, 640 - 200 - 208 - GAP - 1, 470), column=COLUMN)
-    layout = arranged(just_fits, layout)
-    assert only_place(layout).side == "column"
     layout = arranged(scene(square(100, 100, 150), column=COLUMN), layout)
-    assert only_place(layout).side == "right"
-    assert layout.column  # which stays open, so that the picture does not jump
+    assert only_place(layout).side == "column"
+    assert layout.column
+
+
+def test_who_is_pushed_away_goes_to_the_column_while_it_is_open() -> None:
+    layout = arranged(scene(square(400, 100, 100), column=COLUMN))
+    assert only_place(layout).side == "left"
+    layout = arranged(scene(square(120, 100, 100), column=COLUMN), layout)
+    assert only_place(layout).side == "column"
 
 
 def test_a_face_at_the_limit_does_not_make_its_panel_flip_between_sizes() -> None:
@@ -213,7 +217,7 @@ def test_who_is_gone_for_a_frame_moves_nobody() -> None:
 def test_small_panels_grow_only_when_they_may() -> None:
     layout = arranged(scene(Rect(10, 0, 620, 320)))
     roomy = scene(square(50, 50, 100))
-    small = arrange(roomy, layout, may_improve=False)
+    small = arrange(roomy, layout, may_grow=False)
     assert small is not None
     assert (layout.level, small.level, arranged(roomy, layout).level) == (1, 1, 0)
     assert is_roomy(roomy)
