@@ -157,7 +157,7 @@ def test_an_ip_camera_that_was_switched_off_is_opened_again(clip: Path, tmp_path
     with played(clip, tmp_path, port) as (address, _):
         source = open_source(address)
     with source:
-        wait_for(source, "lost", 2)
+        wait_for(source, "lost", 10)
         with played(clip, tmp_path, port):
             wait_for(source, "playing", 20)
             assert source.read(timeout=10) is not None
