@@ -23,8 +23,8 @@ SLACK = 1.5
 # hopeless crowd must not cost the frame.
 SEARCH_STEPS = 300
 MOST_BARS = 12  # faces of a crowd that are tried with bars
-# Where along a side of its face a panel may be, from the middle, in its own heights or widths: right
-# beside it, or so far off that two panels find room in the gap between two faces.
+# Where along a side of its face a panel may be, from the middle, in its own heights or widths: in
+# the middle, or so far off that two panels find room in the gap between two faces.
 ALONG = (0.0, -0.55, 0.55, -1.1, 1.1)
 # What a panel needs to move somewhere, beside its own size, as a share of the picture's width. Who
 # sits before a camera sways by that much, and must not push it on at once.
