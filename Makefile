@@ -23,12 +23,12 @@ DEV    := $(VENV)/.installed-dev
 # What the embedded models say of FERPlus valid's reporting half.
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
-MODELS    := rankotom_edge/models
+MODELS    := rankotom_edge/model/embedded
 RUN       := runs/edge-ferplus-soup
 REPORT    := --dataset ferplus --split valid --half report
 
 # Keys and screenshots of a real window want the machine to themselves.
-WINDOW    := $(addprefix tests/rankotom_edge/views/,test_window.py test_camera_window.py)
+WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_camera_window.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -53,7 +53,7 @@ lint: $(DEV)
 	$(BIN)/mypy --strict
 
 bench: $(CORE)
-	@$(BIN)/python -m rankotom_edge.bench
+	@$(BIN)/python -m rankotom_edge.bench.loop_cost
 	@echo "rankotom-edge --help (the budget is 400 msec):"
 	@$(BIN)/python -m timeit -n 1 -r 5 -s "import subprocess" \
 	  "subprocess.run(['$(BIN)/rankotom-edge', '--help'], stdout=subprocess.DEVNULL, check=True)"
@@ -64,10 +64,10 @@ bench: $(CORE)
 	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
 
 soak: $(CORE)
-	@$(BIN)/python -m rankotom_edge.bench --soak 20000
+	@$(BIN)/python -m rankotom_edge.bench.loop_cost --soak 20000
 
 crossings: $(DEV)
-	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/test_crossings.py
+	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_crossings.py
 
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
@@ -88,7 +88,7 @@ weights: $(DEV)
 	  --weights $(FIRST)/checkpoint.safetensors
 	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) --seed 2 --epochs 6 \
 	  --weights $(SECOND)/checkpoint.safetensors
-	$(BIN)/python -m train.soup $(SECOND) $(THIRD) --run $(RUN)
+	$(BIN)/python -m train.weight_average $(SECOND) $(THIRD) --run $(RUN)
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 
 models: $(CORE)
@@ -107,7 +107,7 @@ pictures: $(DEV) programs
 	$(BIN)/python docs/tables.py
 
 ablation: $(DEV)
-	$(BIN)/python -m train.ablation --run runs/ablation --plot docs/images/ablation.png
+	$(BIN)/python -m train.experiments.ablation --run runs/ablation --plot docs/images/ablation.png
 
 clean:
 	rm -rf $(VENV) build ./*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

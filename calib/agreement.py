@@ -17,7 +17,8 @@ from rich.text import Text
 
 from calib.arrays import BoolArray, FloatArray, IntArray, as_classes, as_probabilities
 from calib.errors import RankotomError
-from calib.layout import (
+from calib.intervals import Interval, Z, share_interval
+from calib.reports.widgets import (
     FAINT,
     ORANGE,
     Report,
@@ -30,7 +31,6 @@ from calib.layout import (
     span_text,
     title,
 )
-from calib.shares import Interval, Z, share_interval
 
 UNCHECKED = "No labels: accuracy and ECE not checked."
 MOST_FLIPS = 8  # rows on screen; all are in the JSON

@@ -8,7 +8,7 @@ faces, 200 samples) 95 % intervals held that average in 93 to 99 % of the sample
 85 % for MCE over all bins, which hangs on the emptiest of them (``ROUGH_INTERVALS``).
 
 Shares (accuracy, flips, top-2 match) are not resampled: where none of 30 faces flipped, none
-flips in any resample either, though one face in ten may. ``calib.shares`` has their intervals.
+flips in any resample either, though one face in ten may. ``calib.intervals`` has their intervals.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike
 from calib.arrays import BoolArray, FloatArray, IntArray, as_confidence
 from calib.blends import compound_faces, pair_matches, vote_distances
 from calib.errors import RankotomError
+from calib.intervals import Interval as Interval
+from calib.intervals import change_interval, share_interval
 from calib.metrics import (
     BINS,
     bin_of,
@@ -30,8 +32,6 @@ from calib.metrics import (
     tie_ends,
 )
 from calib.predictions import Predictions
-from calib.shares import Interval as Interval
-from calib.shares import change_interval, share_interval
 
 RESAMPLES = 1000
 # A bin below this can be set by two faces: the floor of MCE over all bins is 28 to 40 % on

@@ -23,20 +23,20 @@ from calib.drift import Limits, judge, measure_drift
 from calib.evaluation import evaluate
 from calib.files import replacing
 from calib.predictions import read_predictions
-from calib.report import drift_report, evaluation_report
-from export.latency import latency_of_one_face
-from rankotom_edge import models
-from rankotom_edge.artifact import load_artifact
-from rankotom_edge.classifier import Classifier
-from rankotom_edge.controls import Controls
-from rankotom_edge.desk import Desk
-from rankotom_edge.faces import FaceDetector
-from rankotom_edge.live import Reader, Stop, status, watch
-from rankotom_edge.moment import Moment
-from rankotom_edge.overlay import Overlay
+from calib.reports.terminal import drift_report, evaluation_report
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.live.key_actions import KeyActions
+from rankotom_edge.live.loop import Reader, Stop, status, watch
+from rankotom_edge.live.run_stats import RunStats
+from rankotom_edge.model import embedded as models
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.latency import latency_of_one_face
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
-from rankotom_edge.tally import Tally
-from rankotom_edge.views.nothing import NoView
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.no_view import NoView
+from rankotom_edge.views.window.overlay import Overlay
 
 COLUMNS = 92
 WINDOW = (1000, 600)
@@ -75,10 +75,10 @@ def live_views(folder: Path) -> None:
     """What ``rankotom-edge camera --source demo`` shows, with the keys c, v and m pressed."""
     artifact = load_artifact(models.DEFAULT)
     figures, framing = artifact.card.figures, artifact.card.crop.framing
-    last: list[Moment] = []
+    last: list[FrameReadings] = []
     with open_source("demo", paced=True) as source, FaceDetector() as detector:
         reader = Reader(detector.detect, Classifier(artifact), 0.5)
-        desk, tally = Desk([Keeping(last)]), Tally(time.monotonic())
+        desk, tally = KeyActions([Keeping(last)]), RunStats(time.monotonic())
         watch(source, reader, NoView(), desk, tally, Stop(frames=60))
         shown = status(source, reader, tally, desk, time.monotonic())
     controls = Controls(crop=True, reliability=True, evidence=True)
@@ -129,9 +129,9 @@ def web_page(folder: Path) -> None:
 class Keeping:
     """A sink that keeps the last moment."""
 
-    last: list[Moment]
+    last: list[FrameReadings]
 
-    def write(self, moment: Moment) -> None:
+    def write(self, moment: FrameReadings) -> None:
         self.last[:] = [moment]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from calib.files import replacing
-from rankotom_edge.artifact import Artifact, load_artifact
-from rankotom_edge.models import FP32, INT8, INT8_S8S8
+from rankotom_edge.model.artifact import Artifact, load_artifact
+from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 
 DOCS = Path(__file__).parent
 DOCUMENTS = (DOCS.parent / "README.md", DOCS / "results.md", DOCS / "model-card.md")

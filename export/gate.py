@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from calib.drift import Verdict
 from export.judges import Harm
-from export.latency import Latencies
+from rankotom_edge.model.latency import Latencies
 
 # More than this share of the layers in FP32 is no INT8 model any more.
 MOST_RESTORED = 1 / 3

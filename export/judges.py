@@ -28,7 +28,7 @@ from calib.resampling import RESAMPLES
 from calib.temperature import at_bound, fit_temperature, match_temperature, softmax
 from export.predict import LabelledFaces
 from export.unlabelled import UnlabelledFaces
-from rankotom_edge.card import FacesUsed, ModelCard
+from rankotom_edge.model.card import FacesUsed, ModelCard
 
 # Beyond what few faces or another data set explain.
 FAR_LESS = 0.2

@@ -12,12 +12,12 @@ from rich.progress import track
 from calib.arrays import FloatArray, IntArray
 from calib.errors import RankotomError
 from calib.predictions import Predictions
-from rankotom_edge.artifact import INPUT, LOGITS, PROBABILITIES, Artifact
-from rankotom_edge.card import CropContract, FacesUsed
-from rankotom_edge.runtime import Session, open_session
-from rankotom_edge.target import needs_exact_arithmetic
-from train.align import framed
-from train.datasets import FaceSet
+from rankotom_edge.model.artifact import INPUT, LOGITS, PROBABILITIES, Artifact
+from rankotom_edge.model.card import CropContract, FacesUsed
+from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
+from rankotom_edge.model.target import needs_exact_arithmetic
+from train.data.datasets import FaceSet
+from train.data.framing import framed
 
 BATCH = 64
 
@@ -74,7 +74,10 @@ def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
 
 
 def answers(
-    session: Session, pixels: NDArray[np.uint8], outputs: tuple[str, ...], title: str | None = None
+    session: InferenceSession,
+    pixels: NDArray[np.uint8],
+    outputs: tuple[str, ...],
+    title: str | None = None,
 ) -> tuple[NDArray[np.float32], ...]:
     """The named outputs for all faces, a batch at a time; a title is that of a progress bar on
     standard error."""

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from calib.agreement import agreement_report
 from calib.drift import Limits
-from calib.layout import (
+from calib.reports.terminal import drift_report
+from calib.reports.widgets import (
     BLUE,
     FAINT,
     ORANGE,
@@ -20,10 +21,9 @@ from calib.layout import (
     plain_table,
     points,
 )
-from calib.report import drift_report
-from calib.verdicts import FASTER
+from calib.reports.wording import FASTER
 from export.gate import LayerHarm, most_restored
-from export.shrink import Made, Shrunk, Tried
+from export.smaller_model import Made, Shrunk, Tried
 
 BAR = 24
 MOST_LAYERS = 10

@@ -21,21 +21,28 @@ from calib.evaluation import Evaluation, evaluate
 from calib.offsets import fit_offsets
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
-from export.artifact import TEMPERATURE, figures_of, written
+from export.artifact_writer import TEMPERATURE, figures_of, written
 from export.predict import LabelledFaces, answers, labelled_faces
 from rankotom_edge import __version__
-from rankotom_edge.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact, read_artifact
-from rankotom_edge.card import CropContract, FacesUsed, ModelCard
-from rankotom_edge.classifier import Classifier
-from rankotom_edge.crop import FERPLUS_FRAMING, Framing
-from rankotom_edge.runtime import open_session
-from train.align import framed
+from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing
+from rankotom_edge.model.artifact import (
+    EVIDENCE,
+    INPUT,
+    LOGITS,
+    PROBABILITIES,
+    Artifact,
+    read_artifact,
+)
+from rankotom_edge.model.card import CropContract, FacesUsed, ModelCard
+from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint
-from train.datasets import data_folder, half, load_dataset
+from train.data.datasets import data_folder, half, load_dataset
+from train.data.framing import framed
 from train.networks import ResNet, build_network, find_network
-from train.prepare import framing_of
 from train.recipe import Recipe
+from train.training_set import framing_of
 
 OPSET = 17
 OUTPUTS = (LOGITS, PROBABILITIES, EVIDENCE)

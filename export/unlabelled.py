@@ -22,17 +22,17 @@ from rich.progress import track
 
 from calib.errors import RankotomError
 from export.predict import faces_hash
-from rankotom_edge.card import CropContract, FacesUsed
 from rankotom_edge.closing import Closing
-from rankotom_edge.crop import crop
-from rankotom_edge.faces import Face, FaceDetector, Image
+from rankotom_edge.faces.crop import crop
+from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.quality import POOR_EYES
+from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame
-from rankotom_edge.quality import POOR_EYES
-from rankotom_edge.session import PREFIX, READINGS, VIDEO, Session, read_session
-from rankotom_edge.similarity import Similarity
+from rankotom_edge.geometry import Similarity
+from rankotom_edge.model.card import CropContract, FacesUsed
+from rankotom_edge.recording.session import PREFIX, READINGS, VIDEO, Session, read_session
 from rankotom_edge.sources.files import read_image
 from rankotom_edge.sources.grammar import IMAGE_SUFFIXES
-from rankotom_edge.tracking import Tracker
 
 Item = TypeVar("Item")
 

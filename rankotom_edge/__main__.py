@@ -9,7 +9,7 @@ def main() -> None:
     """Ctrl-C may come while the command line is still being imported."""
     try:
         with undisturbed():
-            from rankotom_edge.cli import main as run
+            from rankotom_edge.cli.app import main as run
 
         run()
     except KeyboardInterrupt:

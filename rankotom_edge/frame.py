@@ -6,7 +6,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from rankotom_edge.faces import Image
+from rankotom_edge.faces.detector import Image
 
 
 @dataclass(eq=False)

@@ -18,8 +18,8 @@ from hypothesis import settings
 from calib.emotions import EMOTIONS
 
 if TYPE_CHECKING:
-    from rankotom_edge.artifact import Artifact
-    from rankotom_edge.card import ModelCard
+    from rankotom_edge.model.artifact import Artifact
+    from rankotom_edge.model.card import ModelCard
     from train.networks import ResNet
 
 # A machine that others share takes its time now and then.
@@ -111,8 +111,8 @@ def tiny_network() -> ResNet:
 
 @pytest.fixture(scope="session")
 def tiny_card() -> ModelCard:
-    from rankotom_edge.card import CropContract, FacesUsed, ModelCard
-    from rankotom_edge.crop import FERPLUS_FRAMING
+    from rankotom_edge.faces.crop import FERPLUS_FRAMING
+    from rankotom_edge.model.card import CropContract, FacesUsed, ModelCard
 
     shares = dict.fromkeys(("accuracy", "ece", "aece", "mce"), 0.25)
     return ModelCard(
@@ -136,7 +136,7 @@ def tiny_card() -> ModelCard:
 def tiny_artifact(
     tiny_network: ResNet, tiny_card: ModelCard, tmp_path_factory: pytest.TempPathFactory
 ) -> Artifact:
-    from export.artifact import write_artifact
+    from export.artifact_writer import write_artifact
     from export.to_onnx import to_onnx
 
     model = to_onnx(tiny_network, tiny_card.crop, mirror=tiny_card.mirror)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rankotom_edge.cli import app
+from rankotom_edge.cli.app import app
 
 DOCS = Path(__file__).parent.parent / "docs"
 UNIT = DOCS / "rankotom-edge.service"

@@ -68,7 +68,7 @@ def test_the_readme_links_to_files_that_exist() -> None:
 def test_the_readme_shows_only_commands_that_exist() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     page = subprocess.run(
-        [sys.executable, "-m", "rankotom_edge.cli", "--help"],
+        [sys.executable, "-m", "rankotom_edge.cli.app", "--help"],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -139,7 +139,7 @@ def test_the_schema_names_every_field_under_its_own_command() -> None:
     from calib.blends import compound_heatmap
     from calib.drift import judge, measure_drift
     from calib.predictions import Predictions
-    from calib.report import heatmap_as_json
+    from calib.reports.terminal import heatmap_as_json
 
     votes = np.tile([[5, 5]], (4, 1))
     read = Predictions(np.full((4, 2), 0.5), np.array([0, 1, 0, 1]), votes=votes)

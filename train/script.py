@@ -1,4 +1,4 @@
-"""A module of train/ as a command: ``python -m train.soup``."""
+"""A module of train/ as a command: ``python -m train.weight_average``."""
 
 import sys
 from collections.abc import Callable

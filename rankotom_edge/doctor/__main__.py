@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from rankotom_edge.doctor.attempt import answer
+from rankotom_edge.doctor.subprocess_check import answer
 
 STDOUT, STDERR = 1, 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calib.errors import RankotomError
 from rankotom_edge.doctor.check import Finding, Trial
-from rankotom_edge.machine import Target, this_machine
+from rankotom_edge.model.machine import Target, this_machine
 
 CPUINFO = Path("/proc/cpuinfo")
 WITHOUT_A_CAMERA = "plug one in, or go without: rankotom-edge camera --source demo"
@@ -80,7 +80,7 @@ def screen(_: str) -> Finding:
     """A window is opened, and closed again: connecting alone does not load all that it needs."""
     import cv2
 
-    from rankotom_edge.views.window import screen_available
+    from rankotom_edge.views.window.view import screen_available
 
     display = os.environ.get("DISPLAY")
     elsewhere = "rankotom-edge camera --view terminal (or web, from a browser)"
@@ -94,7 +94,7 @@ def screen(_: str) -> Finding:
 
 
 def data(_: str) -> Finding:
-    from train.datasets import Split, data_folder, load_dataset
+    from train.data.datasets import Split, data_folder, load_dataset
 
     folder = data_folder(None)
     splits: tuple[Split, ...] = ("train", "valid")

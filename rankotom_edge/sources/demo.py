@@ -15,9 +15,9 @@ from itertools import count
 import cv2
 import numpy as np
 
-from rankotom_edge.faces import Image
-from rankotom_edge.similarity import Point
-from rankotom_edge.sources.reel import Picture
+from rankotom_edge.faces.detector import Image
+from rankotom_edge.geometry import Point
+from rankotom_edge.sources.playback import Picture
 
 PORTRAIT = "eileen-collins.jpg"
 SIZE = (640, 480)

@@ -13,10 +13,10 @@ import cv2
 import numpy as np
 
 from calib.errors import RankotomError
-from rankotom_edge.faces import Image
+from rankotom_edge.faces.detector import Image
 from rankotom_edge.sources.capture import open_video, own_fps, picture_of, released
 from rankotom_edge.sources.grammar import IMAGE_SUFFIXES
-from rankotom_edge.sources.reel import Picture
+from rankotom_edge.sources.playback import Picture
 
 USUAL_FPS = 25.0  # FFmpeg's guess too, for a file that does not say
 LONGEST_GAP = 10.0  # seconds between two pictures; a later stamp is a broken one

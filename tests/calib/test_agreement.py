@@ -13,8 +13,8 @@ from rich.console import Console
 from calib.agreement import Agreement, Flip, agreement_report, measure_agreement
 from calib.drift import measure_drift
 from calib.errors import RankotomError
+from calib.intervals import share_interval
 from calib.predictions import read_predictions
-from calib.shares import share_interval
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 CLASSES = ("calm", "glad", "sad")

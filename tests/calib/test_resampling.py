@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from calib import metrics
 from calib.blends import top2_match, vote_distance
 from calib.errors import RankotomError
+from calib.intervals import Interval
 from calib.predictions import Predictions
 from calib.resampling import bootstrap, ceiling, class_bootstrap, floor, paired_bootstrap
-from calib.shares import Interval
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
 

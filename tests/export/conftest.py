@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from calib.predictions import Predictions
 from export.judges import WithLabels
 from export.predict import LabelledFaces, faces_hash
-from rankotom_edge.artifact import Artifact, load_artifact
-from rankotom_edge.card import FacesUsed
-from rankotom_edge.classifier import Classifier
-from rankotom_edge.crop import crop
-from rankotom_edge.faces import FaceDetector
+from rankotom_edge.faces.crop import crop
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.model.artifact import Artifact, load_artifact
+from rankotom_edge.model.card import FacesUsed
+from rankotom_edge.model.classifier import Classifier
 
 PORTRAIT = Path(__file__).parents[2] / "rankotom_edge/sources/eileen-collins.jpg"
 SIDE = 192

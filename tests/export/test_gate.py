@@ -3,7 +3,7 @@ import pytest
 from calib.drift import Verdict
 from export.gate import Kept, blame, fewest_restored, with_worth
 from export.judges import Harm
-from export.latency import Latencies
+from rankotom_edge.model.latency import Latencies
 
 YES = Verdict(True, (), ("Flips 1.9 %: too few to be sure.",))
 FASTER, SLOWER = Latencies(5.0, 2.0), Latencies(5.0, 6.0)

@@ -11,9 +11,9 @@ from calib.temperature import fit_temperature, softmax
 from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
 from export.predict import faces_hash
 from export.unlabelled import UnlabelledFaces
-from rankotom_edge.artifact import Artifact
-from rankotom_edge.card import FacesUsed
-from rankotom_edge.classifier import Classifier
+from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.card import FacesUsed
+from rankotom_edge.model.classifier import Classifier
 
 MakeJudge = Callable[..., WithLabels]
 

@@ -9,10 +9,10 @@ import pytest
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from export.predict import faces_hash, labelled_faces, predict
-from rankotom_edge.artifact import Artifact
-from rankotom_edge.card import ModelCard
-from rankotom_edge.classifier import Classifier
-from train.datasets import FaceSet, load_dataset
+from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.card import ModelCard
+from rankotom_edge.model.classifier import Classifier
+from train.data.datasets import FaceSet, load_dataset
 
 
 @pytest.fixture

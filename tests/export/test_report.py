@@ -11,13 +11,13 @@ from rich.console import Console
 from calib.agreement import measure_agreement
 from calib.drift import Limits, Verdict, judge, measure_drift
 from calib.predictions import Predictions
+from export.candidate import Attempt, Weighed
 from export.gate import LayerHarm
 from export.judges import Harm, Judged
-from export.latency import Latencies
 from export.report import shrunk_report
-from export.shrink import Made, Shrunk, Tried
-from export.trial import Attempt, Weighed
-from rankotom_edge.artifact import Artifact
+from export.smaller_model import Made, Shrunk, Tried
+from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.latency import Latencies
 
 YES, NO = Verdict(True, (), ()), Verdict(False, ("ECE rose by 3.0 points.",), ())
 HARMS = {"layer2.1.conv2": 0.8, "layer2.1.conv1": 0.2, "layer1.0.conv1": 0.001}

@@ -15,15 +15,15 @@ import export.to_onnx
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from calib.temperature import fit_temperature
-from export.artifact import TEMPERATURE
+from export.artifact_writer import TEMPERATURE
 from export.predict import LabelledFaces, labelled_faces, predict
 from export.to_onnx import check_parity, export_checkpoint, export_network, to_onnx
-from rankotom_edge.artifact import Artifact, read_artifact
-from rankotom_edge.card import FacesUsed, ModelCard
-from rankotom_edge.runtime import open_session
+from rankotom_edge.model.artifact import Artifact, read_artifact
+from rankotom_edge.model.card import FacesUsed, ModelCard
+from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import save_checkpoint
-from train.datasets import PAPER_COUNTS, data_folder, half, load_dataset
+from train.data.datasets import PAPER_COUNTS, data_folder, half, load_dataset
 from train.networks import ResNet, build_network
 from train.recipe import EDGE_FERPLUS, Recipe
 

@@ -25,18 +25,18 @@ from export.unlabelled import (
     thinned,
     unlabelled_faces,
 )
-from rankotom_edge.artifact import load_artifact
-from rankotom_edge.card import CropContract
-from rankotom_edge.classifier import Classifier
-from rankotom_edge.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces import FaceDetector, Image
+from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
+from rankotom_edge.faces.detector import FaceDetector, Image
+from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame
-from rankotom_edge.live import Reader
-from rankotom_edge.moment import Moment
-from rankotom_edge.session import Recorder, describe_session, read_session
+from rankotom_edge.live.loop import Reader
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.card import CropContract
+from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.recording.session import Recorder, describe_session, read_session
 from rankotom_edge.sources.demo import demo_picture, load_portrait
-from rankotom_edge.tracking import Tracker
-from train.datasets import data_folder
+from train.data.datasets import data_folder
 
 CONTRACT = CropContract(48, 1, FERPLUS_FRAMING)
 LFW = data_folder(None) / "lfw-deepfunneled"
@@ -300,7 +300,7 @@ FPS = 4.0
 
 
 @pytest.fixture(scope="module")
-def moments() -> list[Moment]:
+def moments() -> list[FrameReadings]:
     """65 seconds of the demo, four frames a second, as the live loop reads them."""
     portrait = load_portrait()
     with FaceDetector() as detector:
@@ -314,11 +314,13 @@ def moments() -> list[Moment]:
 
 
 @pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory, moments: list[Moment]) -> Path:
+def recordings(tmp_path_factory: pytest.TempPathFactory, moments: list[FrameReadings]) -> Path:
     return record(tmp_path_factory.mktemp("recordings"), moments).parent
 
 
-def record(parent: Path, moments: list[Moment], *, video: bool = True, still: bool = False) -> Path:
+def record(
+    parent: Path, moments: list[FrameReadings], *, video: bool = True, still: bool = False
+) -> Path:
     started = datetime(2026, 11, 16, 10, 42, 7, tzinfo=timezone.utc)
     artifact = load_artifact("ferplus-fp32")
     metadata = describe_session("camera 0", artifact, started, fps=FPS, still=still)
@@ -365,7 +367,7 @@ def test_a_long_session_is_used_evenly(recordings: Path, monkeypatch: pytest.Mon
     assert "30 of 1" in (faces.note or "")
 
 
-def test_a_face_that_was_lost_is_no_face(tmp_path: Path, moments: list[Moment]) -> None:
+def test_a_face_that_was_lost_is_no_face(tmp_path: Path, moments: list[FrameReadings]) -> None:
     folder = record(tmp_path, moments[40:60])
     lines = (folder / "readings.jsonl").read_text()
     assert len(thinned(read_session(folder))) == 10
@@ -376,7 +378,7 @@ def test_a_face_that_was_lost_is_no_face(tmp_path: Path, moments: list[Moment]) 
 
 
 def test_a_session_without_video_or_several_or_a_short_one_says_what_to_do(
-    tmp_path: Path, moments: list[Moment]
+    tmp_path: Path, moments: list[FrameReadings]
 ) -> None:
     silent = record(tmp_path / "silent", moments[:8], video=False)
     with pytest.raises(RankotomError, match=r"has no video.*--record-video"):
@@ -402,7 +404,7 @@ def test_a_session_that_camera_recorded_is_read(tmp_path: Path) -> None:
 
 
 def test_the_demos_portrait_does_not_pass_for_many_people(
-    tmp_path: Path, moments: list[Moment], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, moments: list[FrameReadings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unlabelled, "LEAST", 3)
     folder = record(tmp_path, moments[:80], still=True)
@@ -410,7 +412,7 @@ def test_the_demos_portrait_does_not_pass_for_many_people(
 
 
 def test_a_torn_video_gives_what_it_holds(
-    tmp_path: Path, moments: list[Moment], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, moments: list[FrameReadings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unlabelled, "LEAST", 3)
     folder = record(tmp_path, moments[:80])

@@ -87,7 +87,7 @@ def test_at_its_end_an_interrupt_ends_it_at_once_and_in_silence(status: int) -> 
     """While a thread still waits for its camera."""
     program = f"""
 import sys, threading, time
-from rankotom_edge import cli
+from rankotom_edge.cli import app as cli
 from rankotom_edge.__main__ import main
 threading.Thread(target=time.sleep, args=(30,)).start()
 def ended(**options):

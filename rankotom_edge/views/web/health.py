@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rankotom_edge.wording import source_words
+from rankotom_edge.views.wording import source_words
 
 if TYPE_CHECKING:
     from rankotom_edge.views.web.relay import Shown

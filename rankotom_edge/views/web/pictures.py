@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from rankotom_edge.drawing.canvas import fill, outline, write
-from rankotom_edge.drawing.heat import draw_evidence
-from rankotom_edge.drawing.lettering import line_height, text_width
-from rankotom_edge.drawing.panels import GROUND, Measures, reading_colour
-from rankotom_edge.drawing.sheet import LINES, Sheet
-from rankotom_edge.placing import Rect
-from rankotom_edge.readings import shown_as
+from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.views.window.activation_map import draw_evidence
+from rankotom_edge.views.window.canvas import fill, outline, write
+from rankotom_edge.views.window.layout import LINES, Sheet
+from rankotom_edge.views.window.panel_placement import Rect
+from rankotom_edge.views.window.panels import GROUND, Measures, reading_colour
+from rankotom_edge.views.window.text import line_height, text_width
 
 if TYPE_CHECKING:
-    from rankotom_edge.crop import Framing
-    from rankotom_edge.faces import Image
-    from rankotom_edge.readings import Reading
+    from rankotom_edge.faces.crop import Framing
+    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.web.relay import Shown
 
 

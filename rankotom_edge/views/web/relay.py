@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankotom_edge.controls import Controls
-    from rankotom_edge.moment import Moment, Status
+    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+    from rankotom_edge.views.controls import Controls
 
 MOST_STREAMS = 64  # the page opens two: numbers and pictures
 
@@ -24,7 +24,7 @@ class Shown:
     """What the loop showed last."""
 
     number: int  # from 1; a gap is what nobody was ready for
-    moment: Moment | None
+    moment: FrameReadings | None
     status: Status
     controls: Controls
     at: float  # when it was given
@@ -38,7 +38,9 @@ class Relay:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def give(self, moment: Moment | None, status: Status, controls: Controls, now: float) -> None:
+    def give(
+        self, moment: FrameReadings | None, status: Status, controls: Controls, now: float
+    ) -> None:
         """In the loop's thread."""
         before = self.newest
         came = None if before is None else before.came

@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from rankotom_edge.reliability import Reliability
+from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.web.health import health
+from rankotom_edge.views.web.page_json import introduce, keys_of, tell
 from rankotom_edge.views.web.pictures import Pace, Pictures, picture_key
 from rankotom_edge.views.web.security import PAGE, Gate
-from rankotom_edge.views.web.telling import introduce, keys_of, tell
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from rankotom_edge.crop import Framing
-    from rankotom_edge.metrics import Metrics
-    from rankotom_edge.moment import Moment
+    from rankotom_edge.faces.crop import Framing
+    from rankotom_edge.publish.prometheus import PrometheusMetrics
+    from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.relay import Relay, Shown
 
@@ -61,7 +61,7 @@ class Site:
     figures: Mapping[str, Any]
     framing: Framing
     meta: Mapping[str, object]
-    metrics: Metrics
+    metrics: PrometheusMetrics
     video: bool = True
 
 
@@ -181,7 +181,7 @@ class Routes:
                     yield self._line(shown.moment, last)
                     await self._beat(READINGS_A_SECOND)
 
-    def _line(self, moment: Moment, came: float | None) -> bytes:
+    def _line(self, moment: FrameReadings, came: float | None) -> bytes:
         """Written once for all readers."""
         if self._written[0] != came:
             self._written = (came, _event(moment.as_json()))

@@ -12,8 +12,8 @@ from rankotom_edge.views.web.routes import Routes, Site
 from rankotom_edge.views.web.server import Server
 
 if TYPE_CHECKING:
-    from rankotom_edge.controls import Controls
-    from rankotom_edge.moment import Moment, Status
+    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+    from rankotom_edge.views.controls import Controls
     from rankotom_edge.views.web.address import Address
 
 MOST_KEYS = 32  # that wait for the loop; older ones are forgotten
@@ -32,7 +32,7 @@ class WebView(Closing):
     def closed(self) -> bool:
         return not self._server.running
 
-    def show(self, moment: Moment | None, status: Status, controls: Controls) -> None:
+    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
         self._relay.give(moment, status, controls, time.monotonic())
 
     def key(self) -> str | None:

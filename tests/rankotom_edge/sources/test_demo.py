@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankotom_edge.faces import FaceDetector
+from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.sources import open_source
 from rankotom_edge.sources.demo import CENTRE, FPS, demo_picture, load_portrait
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from calib.emotions import EMOTIONS
-from rankotom_edge.artifact import load_artifact
-from rankotom_edge.faces import Face
+from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame
-from rankotom_edge.moment import Latency, Moment, Status
-from rankotom_edge.monitor import Drift
-from rankotom_edge.quality import Quality
-from rankotom_edge.readings import Reading, find_blend
-from rankotom_edge.reliability import Reliability
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.drift_monitor import DriftStatus
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.reading import Reading, find_blend
 from rankotom_edge.sources import State
 
 GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
@@ -32,7 +32,7 @@ class Showing:
 
     status = Status("camera 0", State("playing", ""), 29.7, 12.3, 0, "ferplus-fp32", "fp32")
 
-    drifted = Drift(
+    drifted = DriftStatus(
         "drifted",
         0.62,
         80,
@@ -40,7 +40,7 @@ class Showing:
         "light is low",
         datetime(2026, 11, 16, 10, 42),
     )
-    steady = Drift("steady", 0.03, 90, "as measured", None, None)
+    steady = DriftStatus("steady", 0.03, 90, "as measured", None, None)
 
     def reading(self, track: int = 1, reason: str | None = None, **named: float) -> Reading:
         rest = (1 - sum(named.values())) / (len(EMOTIONS) - len(named))
@@ -59,9 +59,9 @@ class Showing:
             crop=np.arange(48 * 48, dtype=np.uint16).astype(np.uint8).reshape(1, 48, 48),
         )
 
-    def moment(self, *readings: Reading) -> Moment:
+    def moment(self, *readings: Reading) -> FrameReadings:
         image = np.full((480, 640, 3), (180, 120, 60), np.uint8)
-        return Moment(Frame(image, 0, 0.0, 0.0), readings, Latency(2.0, 1.0, 12.0))
+        return FrameReadings(Frame(image, 0, 0.0, 0.0), readings, Latency(2.0, 1.0, 12.0))
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from rankotom_edge.artifact import Artifact, load_artifact
-from rankotom_edge.controls import Controls, pressed
 from rankotom_edge.frame import Frame
-from rankotom_edge.metrics import Metrics
-from rankotom_edge.moment import Moment, Status
-from rankotom_edge.readings import Reading
+from rankotom_edge.model.artifact import Artifact, load_artifact
+from rankotom_edge.publish.prometheus import PrometheusMetrics
+from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.readings.reading import Reading
+from rankotom_edge.views.controls import Controls, pressed
 from rankotom_edge.views.web.address import Address, listen
 from rankotom_edge.views.web.routes import Site
 from rankotom_edge.views.web.view import WebView
@@ -47,7 +47,7 @@ class Stage:
         card = artifact.card
         self.address, self.showing = address, showing
         self.port, self.url = address.port, f"http://127.0.0.1:{address.port}/"
-        self.metrics = Metrics(card.name, card.precision, artifact.sha256)
+        self.metrics = PrometheusMetrics(card.name, card.precision, artifact.sha256)
         site = Site(
             card.labels, card.figures, card.crop.framing, artifact.as_json(), self.metrics, video
         )
@@ -56,7 +56,7 @@ class Stage:
         self.status: Status | None = None if showing is None else showing.status
         self.frames = 0
 
-    def show(self, *readings: Reading) -> Moment:
+    def show(self, *readings: Reading) -> FrameReadings:
         """A frame goes through the loop: a new picture, these faces, and the keys."""
         made = self.showing.moment(*readings)
         frame = Frame(made.frame.image, self.frames, self.frames / 30, time.monotonic())

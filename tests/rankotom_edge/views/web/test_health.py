@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rankotom_edge.controls import Controls
 from rankotom_edge.sources import State
+from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web.health import LONGEST, health
 from rankotom_edge.views.web.relay import Shown
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from rankotom_edge.classifier import Classifier
-from rankotom_edge.desk import Desk
-from rankotom_edge.faces import FaceDetector
-from rankotom_edge.live import Reader, Stop, watch
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.live.key_actions import KeyActions
+from rankotom_edge.live.loop import Reader, Stop, watch
+from rankotom_edge.live.run_stats import RunStats
+from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.sources import open_source
-from rankotom_edge.tally import Tally
 
 FRAMES = 60
 TRIES = 4
@@ -72,7 +72,7 @@ def test_twenty_readers_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
         def pace() -> float:
             reader, began = Reader(detector.detect, classifier, 0.5), time.monotonic()
             with open_source("demo", paced=True) as source:
-                desk, tally = Desk([stage.metrics]), Tally(began)
+                desk, tally = KeyActions([stage.metrics]), RunStats(began)
                 watch(source, reader, stage.view, desk, tally, Stop(frames=FRAMES))
             return FRAMES / (time.monotonic() - began)
 
@@ -100,8 +100,8 @@ def test_what_twenty_readers_cost_beside_a_loop_that_runs_flat_out_is_a_part_of_
             """Seconds of CPU a second, in other threads than this one; and how long it took."""
             began, spent = time.monotonic(), time.process_time() - time.thread_time()
             with open_source("demo") as source:
-                reader, desk = Reader(detector.detect, classifier, 0.5), Desk([stage.metrics])
-                watch(source, reader, stage.view, desk, Tally(began), Stop(frames=200))
+                reader, desk = Reader(detector.detect, classifier, 0.5), KeyActions([stage.metrics])
+                watch(source, reader, stage.view, desk, RunStats(began), Stop(frames=200))
             now, took = time.process_time() - time.thread_time(), time.monotonic() - began
             return (now - spent) / took, took
 

@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.controls import Controls
-from rankotom_edge.crop import FERPLUS_FRAMING
+from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.sources import State
+from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web import pictures
 from rankotom_edge.views.web.pictures import CALM, LOOKS, Pace, Pictures, draw_picture
 from rankotom_edge.views.web.relay import Shown

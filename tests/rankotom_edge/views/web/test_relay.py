@@ -6,7 +6,7 @@ import time
 import weakref
 from typing import Any
 
-from rankotom_edge.controls import Controls
+from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web.relay import Relay
 
 

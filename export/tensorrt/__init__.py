@@ -1,0 +1,1 @@
+"""TensorRT: the rules for a graph, and the engine that is built on the device."""

@@ -1,0 +1,1 @@
+"""What reading faces costs on this machine."""

@@ -1,0 +1,127 @@
+"""The command line. ``rankotom_edge/commands`` says how to add a command."""
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Annotated, NoReturn
+
+import typer
+
+from calib.errors import RankotomError
+from rankotom_edge import __version__
+from rankotom_edge.cli.bench import bench
+from rankotom_edge.cli.camera import camera
+from rankotom_edge.cli.doctor import doctor
+from rankotom_edge.cli.drift import drift
+from rankotom_edge.cli.evaluate import evaluate
+from rankotom_edge.cli.export import export
+from rankotom_edge.cli.help_pages import OverviewPage, add_command
+from rankotom_edge.cli.models import models
+from rankotom_edge.cli.output import INTERRUPTED, drop_output
+from rankotom_edge.cli.replay import replay
+from rankotom_edge.cli.train import train
+from rankotom_edge.interrupts import end_like_ctrl_c
+
+LIVE = "Live"
+CALIBRATION = "Calibration"
+MODELS = "Models"
+MACHINE = "This machine"
+
+BAD_INPUT = 2
+BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
+
+app = typer.Typer(
+    name="rankotom-edge",
+    cls=OverviewPage,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rankotom-edge {__version__}")
+        raise typer.Exit()
+
+
+@app.callback(
+    epilog="[dim]Exit status: 0 done, 1 the answer is no, 2 bad input, 70 a bug, 130 stopped.[/]"
+)
+def rankotom_edge(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Facial expressions with a confidence that means what it says, offline."""
+
+
+add_command(app, LIVE, camera)
+add_command(app, LIVE, replay)
+add_command(app, CALIBRATION, evaluate)
+add_command(app, CALIBRATION, drift)
+add_command(app, MODELS, models)
+add_command(app, MODELS, export)
+add_command(app, MODELS, train)
+add_command(app, MACHINE, doctor)
+add_command(app, MACHINE, bench)
+
+
+def main() -> None:
+    """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
+    _open_missing_streams()
+    end_like_ctrl_c()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    debug = "--debug" in sys.argv[1:]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(args=arguments, prog_name="rankotom-edge")
+    except SystemExit as ended:
+        # Of a help page that is not read to its end; reports see to it themselves.
+        if isinstance(ended.__context__, BrokenPipeError):
+            sys.exit(0)
+        raise
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except RankotomError as error:
+        _fail(f"error: {error}", BAD_INPUT, debug)
+    except OSError as error:
+        named = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"error: {named}{error.strerror or error}", BAD_INPUT, debug)
+    except Exception:
+        _fail("error: this is a bug in rankotom-edge; please report it", BUG, debug=True)
+
+
+def _open_missing_streams() -> None:
+    """A service may start us with its output closed; what is said then goes nowhere. Without an
+    input there are no keys, and no file of ours takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as we live)
+
+
+def _fail(message: str, status: int, debug: bool) -> NoReturn:
+    """While an error is handled."""
+    with suppress(OSError):
+        if debug:
+            traceback.print_exc()
+        print(message, file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output()
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From a frame to faces: found, tracked, judged by their quality, and cropped."""

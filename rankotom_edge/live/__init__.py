@@ -1,0 +1,1 @@
+"""The loop: frame -> faces -> readings -> views."""

@@ -1,0 +1,295 @@
+"""What a model file says of itself: the fields of its ``metadata_props``, written and read back.
+
+Every entry under ``rankotom.`` is a field of ``ModelCard``; text as it is, the rest as JSON.
+Unknown entries are passed over, so that a later version may add some.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from calib.arrays import as_classes
+from calib.errors import RankotomError
+from rankotom_edge.faces.crop import Channels, Framing
+from rankotom_edge.model.machine import TARGETS
+
+FORMAT = 1
+PREFIX = "rankotom."
+PRECISIONS = ("fp32", "fp16", "int8")
+AGAIN = "The file is damaged or was changed; export it again."
+
+
+@dataclass(frozen=True)
+class FacesUsed:
+    """Which faces a number was taken from.
+
+    ``sha256`` is over the pixels as the network saw them, in order, then the labels as 64-bit
+    little-endian integers: another picture, crop, order or label gives another hash.
+    """
+
+    name: str  # "ferplus/valid/choose"
+    count: int
+    sha256: str
+
+    def as_json(self) -> dict[str, object]:
+        return {"name": self.name, "count": self.count, "sha256": self.sha256}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> FacesUsed:
+        return cls(str(saved["name"]), int(saved["count"]), str(saved["sha256"]))
+
+
+@dataclass(frozen=True)
+class CropContract:
+    """What the network takes: faces of this size, grey or RGB, with eyes and mouth in place."""
+
+    size: int
+    channels: Channels
+    framing: Framing
+
+    def as_json(self) -> dict[str, object]:
+        return {"size": self.size, "channels": self.channels, "framing": self.framing.as_json()}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> CropContract:
+        size, channels = int(saved["size"]), saved["channels"]
+        if size < 1 or channels not in (1, 3):
+            raise ValueError("a size of at least 1 and 1 or 3 channels")
+        return cls(size, channels, Framing.from_json(saved["framing"]))
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model file says of itself."""
+
+    name: str
+    labels: tuple[str, ...]
+    crop: CropContract
+    mirror: bool  # the graph also looks at each face's mirror image, and averages
+    temperature: float  # already applied in the graph
+    precision: str  # one of PRECISIONS
+    recipe: Mapping[str, Any]
+    parent: str  # SHA-256 of the file that this one was made from
+    calibrated_on: tuple[FacesUsed, ...]
+    measured_on: FacesUsed
+    figures: Mapping[str, Any]  # calib.evaluation.Evaluation.as_json, on measured_on
+    licence: str
+    created_by: str
+    # Later entries; files from before them are as good as ever.
+    targets: tuple[str, ...] = ()  # the machines that it was made small for; none: any
+    quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was made small
+    offsets: tuple[float, ...] = ()  # one a label, already in the logits; fitted on calibrated_on
+
+    @property
+    def layers_in_fp32(self) -> tuple[str, ...]:
+        """Of a quantized model: those that never are bytes, and those that the gate restored."""
+        return tuple(self.quantization.get("layers_in_fp32", ()))
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "labels": list(self.labels),
+            "crop": self.crop.as_json(),
+            "mirror": self.mirror,
+            "temperature": self.temperature,
+            "precision": self.precision,
+            "recipe": dict(self.recipe),
+            "parent": self.parent,
+            "calibrated_on": [faces.as_json() for faces in self.calibrated_on],
+            "measured_on": self.measured_on.as_json(),
+            "figures": dict(self.figures),
+            "licence": self.licence,
+            "created_by": self.created_by,
+            "targets": list(self.targets),
+            "quantization": dict(self.quantization),
+            "offsets": list(self.offsets),
+        }
+
+    def as_metadata(self) -> dict[str, str]:
+        entries = {"format": FORMAT, **self.as_json()}
+        return {f"{PREFIX}{name}": _as_text(value) for name, value in sorted(entries.items())}
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, str]) -> ModelCard:
+        entries = {
+            name.removeprefix(PREFIX): text
+            for name, text in metadata.items()
+            if name.startswith(PREFIX)
+        }
+        _check_format(entries.get("format"))
+        missing = [
+            entry.name
+            for entry in fields(cls)
+            if entry.name not in entries
+            and entry.default is MISSING
+            and entry.default_factory is MISSING
+        ]
+        if missing:
+            raise RankotomError(f"it says nothing of its {', '.join(missing)}. {AGAIN}")
+        known = [entry.name for entry in fields(cls) if entry.name in entries]
+        return cls(**{name: _parsed(name, entries[name]) for name in known})
+
+
+def _check_format(found: str | None) -> None:
+    if found is None:
+        raise RankotomError(
+            "it is an ONNX file without our metadata, so its labels, crop and temperature are "
+            "unknown. Make one with: rankotom-edge export"
+        )
+    if not (found.isdecimal() and len(found) < 10):
+        raise RankotomError(f"its format is {_shortened(found)!r}, not a number. {AGAIN}")
+    if int(found) > FORMAT:
+        raise RankotomError(
+            f"it is of format {found}, and this version reads up to {FORMAT}. "
+            "Update rankotom-edge, or export it with this version."
+        )
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _parsed(name: str, text: str) -> Any:
+    try:
+        return _PARSERS.get(name, str)(text)
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,  # an integer beyond all floats
+        RecursionError,  # a thousand brackets
+    ) as error:
+        raise RankotomError(
+            f"its {name} does not read: {_shortened(text)!r} ({error}). {AGAIN}"
+        ) from error
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _from_json(text: str) -> Any:
+    return json.loads(text, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(digits: str) -> float:
+    """Python reads Infinity, NaN and 1e999, which it could not write again."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"a number in place of {digits}")
+    return number
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    names = _from_json(text)
+    if not isinstance(names, list) or not names:
+        raise ValueError("a list of names")
+    return as_classes(names, len(names))
+
+
+def _quantization(text: str) -> Mapping[str, Any]:
+    record = _record(text)
+    if record:
+        kept = record["layers_in_fp32"]
+        if not (isinstance(kept, list) and all(isinstance(layer, str) for layer in kept)):
+            raise ValueError("the layers in FP32 as a list of names")
+        FacesUsed.from_json(record["judged_on"])
+        if not isinstance(record["ece_checked"], bool):
+            raise ValueError("whether ECE was checked")
+        if change := record.get("change"):
+            _check_numbers(change[name] for name in ("accuracy", "ece", "aece", "flips"))
+    return record
+
+
+def _targets(text: str) -> tuple[str, ...]:
+    names = _from_json(text)
+    if not (isinstance(names, list) and all(name in TARGETS for name in names)):
+        raise ValueError(f"a list of {', '.join(TARGETS)}")
+    return tuple(names)
+
+
+def _temperature(text: str) -> float:
+    temperature = float(text)
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise ValueError("a number above 0")
+    return temperature
+
+
+def _offsets(text: str) -> tuple[float, ...]:
+    offsets = _from_json(text)
+    if not isinstance(offsets, list):
+        raise ValueError("a list of numbers")
+    _check_numbers(offsets)
+    return tuple(float(each) for each in offsets)
+
+
+def _precision(text: str) -> str:
+    if text not in PRECISIONS:
+        raise ValueError(f"one of {', '.join(PRECISIONS)}")
+    return text
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text]
+
+
+def _record(text: str) -> Mapping[str, Any]:
+    record = _from_json(text)
+    if not isinstance(record, dict):
+        raise ValueError("a JSON object")
+    return record
+
+
+def _figures(text: str) -> Mapping[str, Any]:
+    figures = _record(text)
+    for name in ("accuracy", "ece", "aece", "mce"):
+        low, high = figures["intervals"][name]
+        if not (0 <= figures[name] <= 1 and low <= high):
+            raise ValueError(f"{name} as a share with its interval")
+    for name in ("mce50", "nll", "brier", "top2_match"):
+        if figures.get(name) is not None:
+            _check_numbers([figures[name]])
+    for low, high in filter(None, figures["intervals"].values()):
+        _check_numbers([low, high])
+    _check_numbers(floor["p95"] for floor in filter(None, figures.get("floor", {}).values()))
+    for bin_ in [*figures.get("bins", []), *figures.get("other_bars", [])]:
+        _check_numbers(bin_[name] for name in ("low", "high", "count"))
+        if bin_["count"]:
+            _check_numbers(bin_[name] for name in ("confidence", "accuracy"))
+    return figures
+
+
+def _check_numbers(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, (int, float)):
+            raise ValueError(f"a number in place of {value!r}")
+
+
+def _recipe(text: str) -> Mapping[str, Any]:
+    recipe = _record(text)
+    for run in recipe.get("runs", []):  # those whose mean it is
+        str(run["name"])
+    return recipe
+
+
+_PARSERS = {
+    "labels": _labels,
+    "crop": lambda text: CropContract.from_json(_record(text)),
+    "mirror": _flag,
+    "temperature": _temperature,
+    "precision": _precision,
+    "recipe": _recipe,
+    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _from_json(text)),
+    "measured_on": lambda text: FacesUsed.from_json(_record(text)),
+    "figures": _figures,
+    "targets": _targets,
+    "quantization": _quantization,
+    "offsets": _offsets,
+}

@@ -1,0 +1,1 @@
+"""Readings for other programs: JSON lines and Prometheus."""

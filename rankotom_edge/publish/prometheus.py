@@ -1,0 +1,141 @@
+"""The numbers for a fleet's monitoring, in Prometheus's format."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Enum,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+if TYPE_CHECKING:
+    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+
+# A desktop reads a face in 5 ms, a small board in 50; a second is a camera that hangs.
+LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+TENTHS = tuple(number / 10 for number in range(1, 11))
+LATELY = 1000  # faces that the unsure share is of: half a minute of one face
+
+
+class PrometheusMetrics:
+    """A sink: the loop writes each moment. What stands in the status is read when it is asked."""
+
+    def __init__(
+        self, model: str, precision: str, sha256: str, edges: Sequence[float] = TENTHS
+    ) -> None:
+        """``edges``: the upper ones of the bins of the model's reliability table."""
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._frames = Counter("rankotom_frames", "Frames read.", registry=registry)
+        self._dropped = Counter(
+            "rankotom_frames_dropped",
+            "Frames that were replaced by a newer one before they were read.",
+            registry=registry,
+        )
+        self._in_sight = Gauge("rankotom_faces", "Faces in the last frame.", registry=registry)
+        self._readings = Counter(
+            "rankotom_readings",
+            "Faces read, in all frames, by the expression named and whether it was sure.",
+            ["expression", "verdict"],
+            registry=registry,
+        )
+        latency = Histogram(
+            "rankotom_latency_seconds",
+            "Time by stage: detect (where it ran), classify, and total from capture to reading.",
+            ["stage"],
+            buckets=LATENCIES,
+            registry=registry,
+        )
+        self._detect, self._classify, self._total = (
+            latency.labels(stage) for stage in ("detect", "classify", "total")
+        )
+        self._confidence = Histogram(
+            "rankotom_confidence",
+            "Confidence of each frame's faces by themselves, not smoothed over time, in the bins "
+            "of the model's reliability table; frames of one face are alike.",
+            buckets=edges,
+            registry=registry,
+        )
+        self._unsure: deque[bool] = deque(maxlen=LATELY)
+        self._unsure_share = Gauge(
+            "rankotom_unsure_share",
+            f"Share of unsure readings among the last {LATELY}; NaN before the first.",
+            registry=registry,
+        )
+        self._fps = Gauge("rankotom_fps", "Frames a second, of late.", registry=registry)
+        self._source = Enum(
+            "rankotom_source",
+            "State of the source.",
+            states=["playing", "lost", "ended"],
+            registry=registry,
+        )
+        self._drift_index = Gauge(
+            "rankotom_drift_index",
+            "Population stability index of confidence against the model's own; NaN while learning.",
+            registry=registry,
+        )
+        self._drift_faces = Gauge(
+            "rankotom_drift_faces", "Independent faces behind the drift index.", registry=registry
+        )
+        self._drift = Enum(
+            "rankotom_drift",
+            "Whether confidence is as it was measured.",
+            states=["learning", "steady", "drifted"],
+            registry=registry,
+        )
+        self._drift_cause = Gauge(
+            "rankotom_drift_cause",
+            "1 for what a drift comes from, as it is named on screen; nothing where there is none.",
+            ["cause"],
+            registry=registry,
+        )
+        info = Info("rankotom_model", "The model that reads.", registry=registry)
+        info.info({"name": model, "precision": precision, "sha256": sha256})
+        self._drops_counted = 0
+
+    def write(self, moment: FrameReadings) -> None:
+        """In the loop's thread, 30 us with one face."""
+        self._frames.inc()
+        self._in_sight.set(len(moment.readings))
+        latency = moment.latency
+        if latency.detect is not None:
+            self._detect.observe(latency.detect / 1000)
+        self._classify.observe(latency.classify / 1000)
+        self._total.observe(latency.total / 1000)
+        for reading in moment.readings:
+            self._readings.labels(reading.top, reading.verdict).inc()
+            self._confidence.observe(float(reading.raw.max()))
+            self._unsure.append(reading.verdict == "unsure")
+
+    def page(self, status: Status | None) -> tuple[bytes, str]:
+        """What ``GET /metrics`` answers, and its content type. Asked by one thread alone."""
+        unsure = self._unsure.copy()
+        self._unsure_share.set(sum(unsure) / len(unsure) if unsure else math.nan)
+        if status is not None:
+            self._note(status)
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+    def _note(self, status: Status) -> None:
+        self._dropped.inc(max(0, status.dropped - self._drops_counted))
+        self._drops_counted = max(self._drops_counted, status.dropped)
+        self._fps.set(math.nan if status.fps is None else status.fps)
+        self._source.state(status.state.kind)
+        drift = status.drift
+        if drift is not None:
+            self._drift.state(drift.kind)
+            self._drift_faces.set(drift.faces)
+            self._drift_cause.clear()
+            if drift.cause is not None:
+                self._drift_cause.labels(drift.cause).set(1)
+        index = None if drift is None else drift.index
+        self._drift_index.set(math.nan if index is None else index)

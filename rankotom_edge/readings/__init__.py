@@ -1,0 +1,1 @@
+"""From probabilities to what is said of a face: an expression, a blend, or unsure."""

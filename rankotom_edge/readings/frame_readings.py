@@ -1,0 +1,62 @@
+"""What the loop knows after a frame: the readings, what they cost, and the state around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankotom_edge.frame import Frame
+    from rankotom_edge.readings.drift_monitor import DriftStatus
+    from rankotom_edge.readings.reading import Reading
+    from rankotom_edge.sources import State
+
+
+@dataclass(frozen=True)
+class Latency:
+    """In milliseconds."""
+
+    detect: float | None  # None where the faces were followed from an earlier frame
+    classify: float
+    total: float  # from capture to readings
+
+    def as_json(self) -> dict[str, float | None]:
+        detect = None if self.detect is None else round(self.detect, 3)
+        return {
+            "detect": detect,
+            "classify": round(self.classify, 3),
+            "total": round(self.total, 3),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class FrameReadings:
+    frame: Frame
+    readings: tuple[Reading, ...]
+    latency: Latency
+
+    def as_json(self) -> dict[str, object]:
+        """A line of ``--json`` and of a recorded session."""
+        return {
+            "frame": self.frame.index,
+            "time": round(self.frame.time, 4),
+            "faces": [reading.as_json() for reading in self.readings],
+            "latency_ms": self.latency.as_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Status:
+    """Everything that a view shows beside the faces."""
+
+    source: str
+    state: State
+    fps: float | None  # None until there is something to count
+    latency_ms: float | None  # of late, from capture to reading
+    dropped: int
+    model: str
+    precision: str
+    recording: str | None = None  # the folder that is written to
+    still: bool = False  # the demo's portrait, which must not pass for a live person
+    notice: str | None = None  # what the last key did: "saved snapshot-….png"
+    drift: DriftStatus | None = None  # None where nobody watches for it, as in a replay

@@ -1,0 +1,1 @@
+"""Sessions on disk: recorded, read back and replayed."""

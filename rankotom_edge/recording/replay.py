@@ -1,0 +1,111 @@
+"""A recorded session as a source and its reader, so that the live loop shows it again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from calib.errors import RankotomError
+from rankotom_edge.faces.crop import crop
+from rankotom_edge.faces.tracker import TrackedFace
+from rankotom_edge.frame import Frame
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.recording.session import Session
+from rankotom_edge.sources.playback import Picture
+
+if TYPE_CHECKING:
+    from rankotom_edge.live.loop import View
+    from rankotom_edge.model.card import CropContract
+    from rankotom_edge.readings.frame_readings import Status
+    from rankotom_edge.views.controls import Controls
+
+
+# Seconds between two frames that are waited for: a camera may have been lost all night.
+LONGEST_GAP = 3.0
+
+
+class SessionReel:
+    """Its pictures, at the pace of its frames; ``told`` is what was said of those given so far."""
+
+    def __init__(self, session: Session) -> None:
+        self.name = f"replay of {session.metadata['source']}, {session.metadata['started']}"
+        self.still = bool(session.metadata.get("still", False))
+        self.photographs = bool(session.metadata.get("photographs", False))
+        self.fps: float | None = session.metadata["fps"]
+        self.remark: str | None = None if session.complete else "the recording was cut off"
+        self.told: deque[FrameReadings] = deque()
+        self._session = session
+
+    def pictures(self) -> Generator[Picture, None, None]:
+        shown, before, time = 0, 0.0, 0.0
+        for moment in self._session.moments():
+            time += min(max(0.0, moment.frame.time - before), LONGEST_GAP)
+            before = moment.frame.time
+            self.told.append(moment)
+            yield Picture(moment.frame.image, time)
+            shown += 1
+        if shown == 0:
+            raise RankotomError(f"There is no frame in the session {self._session.folder}.")
+        recorded = self._session.metadata.get("frames")
+        if recorded is not None and shown < recorded:
+            self.remark = f"only {shown:,} of its {recorded:,} frames are left"
+
+
+class RecordedReader:
+    """Says of each frame what was said when it was recorded."""
+
+    def __init__(self, session: Session, reel: SessionReel) -> None:
+        self.model = str(session.metadata["model"]["name"])
+        self.precision = str(session.metadata["model"]["precision"])
+        self._reel = reel
+
+    def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
+        return ()
+
+    def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> FrameReadings:
+        return self._reel.told.popleft()
+
+
+class ReplayView:
+    """A view whose faces are cut from the video again, but only while it shows them."""
+
+    def __init__(self, view: View, contract: CropContract) -> None:
+        self.interactive, self.blank = view.interactive, view.blank
+        self._view, self._contract = view, contract
+
+    @property
+    def closed(self) -> bool:
+        return self._view.closed
+
+    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
+        if moment is not None:
+            moment = as_asked(moment, controls, self._contract)
+        self._view.show(moment, status, controls)
+
+    def key(self) -> str | None:
+        return self._view.key()
+
+
+def as_asked(moment: FrameReadings, controls: Controls, contract: CropContract) -> FrameReadings:
+    """With each face as the network saw it, where that is asked for."""
+    if not controls.crop:
+        return moment
+    image, (size, channels) = moment.frame.image, (contract.size, contract.channels)
+    readings = (
+        replace(reading, crop=crop(image, reading.face, contract.framing, size, channels))
+        for reading in moment.readings
+    )
+    return replace(moment, readings=tuple(readings))
+
+
+def not_recorded(session: Session) -> dict[str, str]:
+    """The keys that can do nothing in its replay, and why."""
+    why = {
+        "r": "nothing to record: this is a replay",
+        "c": "not recorded: where the evidence is",
+    }
+    if not session.has_video:
+        why["v"] = "not recorded: the face (that takes --record-video)"
+    return why

@@ -1,0 +1,1 @@
+"""The live view in a window: drawn with OpenCV on the frame."""

@@ -1,0 +1,241 @@
+from collections import Counter
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from calib.errors import RankotomError
+from calib.temperature import softmax
+from export.artifact_writer import set_temperature, temperature_of
+from export.fp16 import halved
+from export.int8 import (
+    S8S8,
+    U8S8,
+    Scheme,
+    activation_ranges,
+    layers,
+    prepared,
+    quantized,
+    scheme_for,
+)
+from export.tensorrt.graph_rules import tensorrt_problems
+from rankotom_edge.model.artifact import Artifact, load_artifact
+from rankotom_edge.model.onnx_runtime import open_session, optimised_operators
+
+HEAD = ("/fc/Gemm", "/MatMul", "/Div_1", "/Softmax")
+
+
+@pytest.fixture(scope="module")
+def ready(fp32: Artifact) -> onnx.ModelProto:
+    return prepared(onnx.load(fp32.path))
+
+
+@pytest.fixture(scope="module")
+def made(ready: onnx.ModelProto, portraits: NDArray[np.uint8]) -> dict[str, onnx.ModelProto]:
+    return {
+        scheme.name: quantized(
+            ready, activation_ranges(ready, portraits[:64], "minmax", scheme), scheme, frozenset()
+        )
+        for scheme in (U8S8, S8S8)
+    }
+
+
+def logits(model: onnx.ModelProto, faces: NDArray[np.uint8], **options: bool) -> NDArray:
+    session = open_session(model.SerializeToString(), **options)
+    return session.run(["logits"], {"faces": np.ascontiguousarray(faces)})[0]
+
+
+def initializers(model: onnx.ModelProto) -> dict[str, NDArray]:
+    return {held.name: numpy_helper.to_array(held) for held in model.graph.initializer}
+
+
+@pytest.mark.parametrize(("target", "scheme"), [("x86", U8S8), ("arm", S8S8), ("tensorrt", S8S8)])
+def test_each_target_has_its_scheme(target: str, scheme: Scheme) -> None:
+    assert scheme_for(target) is scheme
+
+
+def test_a_layer_is_a_convolution_and_what_its_result_runs_through(ready: onnx.ModelProto) -> None:
+    found = layers(ready)
+    assert len(found) == 20
+    assert found["conv1"] == ("conv1", "/stem_tail/Relu")
+    assert [name.rpartition("/")[2] for name in found["layer2.0.conv2"]] == [
+        "layer2.0.conv2", "Add", "Relu",
+    ]  # fmt: skip
+    assert found["layer2.0.downsample.0"] == ("layer2.0.downsample.0",)
+    everything = [name for names in found.values() for name in names]
+    assert len(everything) == len(set(everything))
+    assert not set(everything) & set(HEAD)
+
+
+def test_preparing_leaves_the_temperature_and_the_model_alone(
+    fp32: Artifact, ready: onnx.ModelProto
+) -> None:
+    model = onnx.load(fp32.path)
+    before = model.SerializeToString(deterministic=True)
+    assert temperature_of(prepared(model)) == np.float32(fp32.card.temperature)
+    assert model.SerializeToString(deterministic=True) == before
+
+
+@pytest.mark.parametrize("small", ["int8", "fp16"])
+def test_a_parent_at_a_temperature_of_one_can_be_made_small(
+    fp32: Artifact, portraits: NDArray[np.uint8], small: str
+) -> None:
+    """ONNX Runtime folds a division by 1 away."""
+    parent = onnx.load(fp32.path)
+    set_temperature(parent, 1.0)
+    ready = prepared(parent)
+    assert temperature_of(ready) == 1
+    faces = portraits[:16]
+    if small == "int8":
+        ranges = activation_ranges(ready, faces, "minmax", U8S8)
+        model = quantized(ready, ranges, U8S8, frozenset())
+    else:
+        model = halved(ready)
+    for temperature in (1.0, 0.6):
+        set_temperature(model, temperature)
+        session = open_session(model.SerializeToString())
+        said, probabilities = session.run(["logits", "probabilities"], {"faces": faces})
+        np.testing.assert_allclose(probabilities, softmax(said, temperature), atol=1e-6)
+
+
+def test_a_graph_without_a_convolution_is_refused() -> None:
+    graph = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[n] x) => (float[n] y) { y = Relu(x) }'
+    )
+    with pytest.raises(RankotomError, match="no convolution"):
+        layers(graph)
+
+
+def test_all_convolutions_but_the_first_of_the_x86_graph_become_integer_kernels(
+    made: dict[str, onnx.ModelProto],
+) -> None:
+    counts = Counter(optimised_operators(made["u8s8"].SerializeToString()))
+    assert counts["QLinearConv"] == 19
+    assert counts["QLinearAdd"] == 8
+    assert counts["Conv"] + counts["FusedConv"] == 1  # the first, on purpose
+
+
+def test_the_head_stays_in_floats(made: dict[str, onnx.ModelProto]) -> None:
+    for model in made.values():
+        makers = {name: node for node in model.graph.node for name in node.output}
+        heads = [node for node in model.graph.node if node.name in HEAD]
+        assert len(heads) == len(HEAD)
+        for node in heads:
+            for name in node.input:
+                assert name not in makers or makers[name].op_type != "DequantizeLinear"
+
+
+def test_weights_for_x86_have_seven_bits_and_for_tensorrt_eight(
+    made: dict[str, onnx.ModelProto],
+) -> None:
+    largest = {
+        name: max(
+            int(np.abs(values.astype(np.int32)).max())
+            for held, values in initializers(model).items()
+            if held.endswith("weight_quantized")
+        )
+        for name, model in made.items()
+    }
+    assert largest["u8s8"] <= 64
+    assert largest["s8s8"] in (127, 128)
+
+
+def test_this_cpus_integer_kernels_answer_as_exact_arithmetic_does(
+    made: dict[str, onnx.ModelProto], portraits: NDArray[np.uint8]
+) -> None:
+    """With 8-bit weights a CPU without VNNI overflows here by whole logits."""
+    fast, exact = (logits(made["u8s8"], portraits[:32], optimise=each) for each in (True, False))
+    assert np.sqrt(np.mean((fast - exact) ** 2)) < 0.1
+
+
+def test_both_graphs_answer_nearly_as_their_parent_does(
+    ready: onnx.ModelProto, made: dict[str, onnx.ModelProto], portraits: NDArray[np.uint8]
+) -> None:
+    parent = logits(ready, portraits[:64])
+    for model in made.values():
+        answer = logits(model, portraits[:64], optimise=False)
+        assert np.sqrt(np.mean((answer - parent) ** 2)) < 0.25
+        assert not np.array_equal(answer, parent)
+
+
+def test_the_symmetric_graph_keeps_tensorrts_rules_and_the_other_does_not(
+    made: dict[str, onnx.ModelProto],
+) -> None:
+    assert tensorrt_problems(made["s8s8"]) == ()
+    assert tensorrt_problems(made["u8s8"])
+
+
+def test_a_relu_stands_right_behind_its_convolution_in_the_symmetric_graph(
+    made: dict[str, onnx.ModelProto],
+) -> None:
+    makers = {name: node.op_type for node in made["s8s8"].graph.node for name in node.output}
+    relus = [node for node in made["s8s8"].graph.node if node.op_type == "Relu"]
+    assert relus
+    assert {makers[node.input[0]] for node in relus} == {"Conv", "Add"}
+
+
+def test_a_restored_layer_has_its_float_weights_again(
+    ready: onnx.ModelProto, portraits: NDArray[np.uint8]
+) -> None:
+    ranges = activation_ranges(ready, portraits[:32], "minmax", U8S8)
+    model = quantized(ready, ranges, U8S8, frozenset({"layer3.0.conv1"}))
+    held = initializers(model)
+    assert held["layer3.0.conv1.weight"].dtype == np.float32
+    assert "layer3.0.conv2.weight" not in held
+    # ONNX Runtime would quantize it itself, if it could.
+    assert Counter(optimised_operators(model.SerializeToString()))["QLinearConv"] == 18
+
+
+def test_a_restored_layer_leaves_the_answers_and_tensorrts_rules_alone(
+    ready: onnx.ModelProto, portraits: NDArray[np.uint8]
+) -> None:
+    ranges = activation_ranges(ready, portraits[:32], "minmax", S8S8)
+    everything = frozenset(layers(ready))
+    floats = quantized(ready, ranges, S8S8, everything)
+    np.testing.assert_allclose(
+        logits(floats, portraits[:8]), logits(ready, portraits[:8]), atol=1e-4
+    )
+    some = quantized(ready, ranges, S8S8, frozenset({"layer1.0.conv1", "layer4.0.downsample.0"}))
+    assert tensorrt_problems(some) == ()
+
+
+@pytest.mark.parametrize("calibration", ["entropy", "percentile 99.99", "percentile 99.999"])
+def test_other_calibrations_span_less_than_the_extremes(
+    ready: onnx.ModelProto, portraits: NDArray[np.uint8], calibration: str
+) -> None:
+    """In several batches, so that histograms are merged."""
+    widest = activation_ranges(ready, portraits[:96], "minmax", U8S8)
+    found = activation_ranges(ready, portraits[:96], calibration, U8S8)
+    tensor = "/layer3/layer3.0/relu/Relu_output_0"
+    assert 0 < found[tensor].range_value[1] <= widest[tensor].range_value[1] * 1.01
+
+
+def test_quantizing_prints_nothing(
+    ready: onnx.ModelProto, portraits: NDArray[np.uint8], capfd: pytest.CaptureFixture[str]
+) -> None:
+    ranges = activation_ranges(ready, portraits[:32], "entropy", S8S8)
+    quantized(ready, ranges, S8S8, frozenset())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", ["ferplus-int8", "ferplus-int8-s8s8"])
+def test_the_embedded_models_are_what_their_cards_say(name: str) -> None:
+    artifact = load_artifact(name)
+    card = artifact.card
+    model = onnx.load(artifact.path)
+    assert card.precision == "int8"
+    assert card.parent == load_artifact("ferplus-fp32").sha256
+    assert card.quantization["ece_checked"] is True
+    # What issue 6 asks of them, on the judging half of FERPlus valid.
+    change = card.quantization["change"]
+    assert artifact.bytes <= 0.3 * load_artifact("ferplus-fp32").bytes
+    assert change["ece"] <= 0.003
+    assert change["accuracy"] >= -0.003
+    assert change["flips"] <= 0.015
+    if "tensorrt" in card.targets:
+        assert tensorrt_problems(model) == ()
+    else:
+        integers = Counter(optimised_operators(artifact.path))["QLinearConv"]
+        assert integers == 20 - len(card.layers_in_fp32)

@@ -1,0 +1,53 @@
+"""A model measured again has the figures of today, the same graph, and no other faces."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from calib.errors import RankotomError
+from export.artifact_writer import write_artifact
+from export.predict import labelled_faces
+from export.remeasure import measured_again
+from rankotom_edge.model.artifact import Artifact, read_artifact
+from train.data.datasets import half, load_dataset
+
+
+@pytest.fixture
+def measured(tiny_artifact: Artifact, made_ferplus: Path, tmp_path: Path) -> Artifact:
+    """A card from before ``other_bars``, of faces that are still there."""
+    faces = half(load_dataset("ferplus", made_ferplus, "valid", check_count=False), "report")
+    card = tiny_artifact.card
+    used = labelled_faces(faces, card.crop, card.labels, tmp_path / "framed").used
+    model = onnx.load(tiny_artifact.path)
+    return write_artifact(model, replace(card, measured_on=used), tmp_path / "tiny.onnx")
+
+
+def test_the_figures_are_taken_again_and_the_rest_is_kept(
+    measured: Artifact, made_ferplus: Path, tmp_path: Path
+) -> None:
+    before = shutil.copy(measured.path, tmp_path / "before.onnx")
+    again = measured_again(measured, made_ferplus)
+    assert again.path == measured.path
+    assert "other_bars" not in measured.card.figures
+    assert sum(bin_["count"] for bin_ in again.card.figures["other_bars"]) == 7 * 20
+    assert replace(again.card, figures={}) == replace(measured.card, figures={})
+    graphs = [onnx.load(path).graph.SerializeToString() for path in (before, again.path)]
+    assert graphs[0] == graphs[1]
+
+
+def test_other_faces_are_refused_and_nothing_is_written(
+    measured: Artifact, made_ferplus: Path
+) -> None:
+    card = replace(measured.card, measured_on=replace(measured.card.measured_on, sha256="0" * 64))
+    other = write_artifact(onnx.load(measured.path), card, measured.path)
+    content = other.path.read_bytes()
+    with pytest.raises(RankotomError, match="not the same"):
+        measured_again(other, made_ferplus)
+    assert other.path.read_bytes() == content
+    assert np.isfinite(read_artifact(other.path).card.temperature)

@@ -1,0 +1,105 @@
+"""``doctor`` as a person meets it, on a copy of the program that may be broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Watch
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(
+    folder: Path, *arguments: str, wrapper: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """``python -m`` looks in the current folder first, so that the copy there is what runs."""
+    return subprocess.run(
+        [*wrapper, sys.executable, "-m", "rankotom_edge", "doctor", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for package in ("calib", "rankotom_edge", "train"):
+        shutil.copytree(ROOT / package, tmp_path / package)
+    return tmp_path
+
+
+def test_a_machine_without_screen_or_data_still_reads_faces(tmp_path: Path) -> None:
+    target = tmp_path / "doctor.json"
+    finished = run(
+        ROOT, "--source", "demo", "--json", str(target),
+        DISPLAY="", HOME=str(tmp_path), RANKOTOM_DATA=str(tmp_path),
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "✓ This machine reads faces" in finished.stdout
+    document = json.loads(target.read_text())
+    assert document["ok"] is True
+    checks = {check["name"]: check for check in document["checks"]}
+    assert all(
+        set(check) == {"name", "ok", "detail", "fix", "ms", "level"} for check in checks.values()
+    )
+    assert {"demo", "mediapipe", "opencv", "onnxruntime cpu", "cpu", "python"} <= set(checks)
+    assert checks["source"]["ok"]
+    assert not checks["screen"]["ok"]
+    assert not checks["ferplus"]["ok"]
+    assert all(check["ms"] > 0 for check in checks.values())
+    assert all(check["fix"] for check in checks.values() if not check["ok"])
+    assert all(check["fix"] is None for check in checks.values() if check["ok"])
+    assert [path.name for path in tmp_path.iterdir()] == ["doctor.json"]
+
+
+def test_without_model_files_the_answer_is_no(copy: Path) -> None:
+    for file in (copy / "rankotom_edge" / "models").glob("*.onnx"):
+        file.unlink()
+    (copy / "cut.mp4").write_bytes(b"\0" * 100)
+    target = copy / "doctor.json"
+    finished = run(copy, "--source", "cut.mp4", "--json", str(target), DISPLAY="")
+    assert finished.returncode == 1
+    assert "✗ This machine cannot read faces yet" in finished.stdout
+    document = json.loads(target.read_text())
+    assert document["ok"] is False
+    checks = {check["name"]: check for check in document["checks"]}
+    assert not checks["demo"]["ok"]
+    assert not checks["models"]["ok"]
+    assert str(copy) in checks["models"]["detail"]
+    assert "cut.mp4 is not a video that OpenCV can read" in checks["source"]["detail"]
+    assert checks["mediapipe"]["ok"]
+
+
+def test_it_makes_no_network_call_and_leaves_nothing_at_home(watch: Watch, tmp_path: Path) -> None:
+    finished = run(
+        ROOT, "--json", "-", wrapper=watch.over("network"), DISPLAY="", HOME=str(tmp_path)
+    )
+    assert json.loads(finished.stdout)["ok"], finished.stdout
+    assert watch.calls == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_takes_longer_than_it_may(tmp_path: Path) -> None:
+    """Not even Python starts in a hundredth of a second."""
+    finished = run(tmp_path, "--timeout", "0.01", "--json", "-")
+    assert finished.returncode == 1
+    checks = json.loads(finished.stdout)["checks"]
+    assert {check["detail"] for check in checks} == {"no answer in 0.01 s"}
+
+
+def test_a_target_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    finished = run(tmp_path, "--json", str(tmp_path / "gone" / "doctor.json"))
+    assert finished.returncode == 2
+    assert "make it first" in finished.stderr

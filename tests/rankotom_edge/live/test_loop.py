@@ -1,0 +1,286 @@
+"""The loop with real parts: the demo, the detector and the model; a view that presses keys."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from importlib import resources
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.frame import Frame
+from rankotom_edge.live.key_actions import KeyActions
+from rankotom_edge.live.loop import Reader, Stop, watch
+from rankotom_edge.live.run_stats import RunStats
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.drift_monitor import DriftMonitor
+from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.sources import Source, State, open_source
+from rankotom_edge.sources.frame_queue import Handover
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.no_view import NoView
+
+
+class Person:
+    """A view at which somebody presses keys, each after so many frames."""
+
+    interactive = True
+    blank = False
+
+    def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
+        self.shown: list[tuple[FrameReadings | None, Status, Controls]] = []
+        self._presses = dict(presses or {})
+        self._leaves_after = leaves_after
+
+    @property
+    def closed(self) -> bool:
+        return self._leaves_after is not None and len(self.shown) >= self._leaves_after
+
+    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
+        self.shown.append((moment, status, controls))
+
+    def key(self) -> str | None:
+        return self._presses.pop(len(self.shown), None)
+
+
+@pytest.fixture(scope="module")
+def detector() -> Iterator[FaceDetector]:
+    with FaceDetector() as detector:
+        yield detector
+
+
+@pytest.fixture
+def reader(detector: FaceDetector) -> Reader:
+    return Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), 0.5)
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.moments: list[FrameReadings] = []
+
+    def write(self, moment: FrameReadings) -> None:
+        self.moments.append(moment)
+
+
+def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader) -> None:
+    kept, person = Kept(), Person()
+    with open_source("demo") as source:
+        watch(
+            source, reader, person, KeyActions([kept]), RunStats(time.monotonic()), Stop(frames=20)
+        )
+    assert [moment.frame.index for moment in kept.moments] == list(range(20))
+    assert [moment for moment, _, _ in person.shown] == kept.moments
+    assert kept.moments[-1].readings[0].top == "happiness"
+    status = person.shown[-1][1]
+    assert (status.model, status.precision, status.still) == ("ferplus-fp32", "fp32", True)
+    assert status.drift is None
+
+
+def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
+    reader: Reader,
+) -> None:
+    card = load_artifact("ferplus-fp32").card
+    monitor, person = DriftMonitor(card.figures, card.labels), Person()
+    with open_source("demo") as source:
+        tally = RunStats(time.monotonic())
+        watch(source, reader, person, KeyActions(), tally, Stop(frames=20), monitor)
+    drifts = [status.drift for _, status, _ in person.shown]
+    assert drifts[-1] == monitor.drift
+    assert [drift.faces for drift in drifts if drift is not None][-1] == 1
+
+
+def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader) -> None:
+    kept = Kept()
+    with open_source("demo") as source:
+        watch(
+            source,
+            reader,
+            Person(),
+            KeyActions([kept]),
+            RunStats(time.monotonic()),
+            Stop(frames=30),
+        )
+    detected = [moment.latency.detect for moment in kept.moments]
+    assert None in detected
+    assert all(spent is None or spent > 0 for spent in detected)
+    assert all(
+        moment.latency.total >= moment.latency.classify + (moment.latency.detect or 0)
+        for moment in kept.moments
+    )
+
+
+def test_q_ends_it_and_so_does_a_closed_window(reader: Reader) -> None:
+    for person in (Person({5: "q"}), Person(leaves_after=5)):
+        with open_source("demo") as source:
+            watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        assert len(person.shown) == 5
+
+
+def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> None:
+    person = Person({4: "space", 8: "space", 12: "q"})
+    with open_source("demo") as source:
+        watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+    indexes = [moment.frame.index for moment, _, _ in person.shown if moment is not None]
+    assert indexes == [0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6, 7]
+    assert [controls.paused for _, _, controls in person.shown] == [False] * 4 + [True] * 4 + [
+        False
+    ] * 4
+
+
+class Camera(Source):
+    """A hundred pictures a second, the newest of which is to be had."""
+
+    name, live, still, photographs, fps = "camera", True, False, False, 100.0
+    state = State("playing", "")
+
+    def __init__(self) -> None:
+        self._handover = Handover(1, newest=True)
+        self._thread = threading.Thread(target=self._film)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        return self._handover.dropped
+
+    def read(self, timeout: float) -> Frame | None:
+        return self._handover.take(timeout)
+
+    def close(self) -> None:
+        self._handover.close()
+        self._thread.join()
+
+    def _film(self) -> None:
+        dark, began = np.zeros((48, 64, 3), np.uint8), time.monotonic()
+        for index in count():
+            now = time.monotonic()
+            if not self._handover.give(Frame(dark, index, now - began, now)):
+                return
+            time.sleep(0.01)
+
+
+def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: Reader) -> None:
+    person = Person({4: "space", 40: "q"})
+    with Camera() as camera:
+        watch(camera, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+    paused = [status.dropped for _, status, controls in person.shown if controls.paused]
+    assert len(paused) == 36
+    assert paused[-1] - paused[0] < 10
+
+
+class Faltering(Source):
+    """Three pictures, a loss, three more."""
+
+    name, live, still, photographs, fps, dropped = "camera 0", True, False, False, 30.0, 0
+
+    def __init__(self) -> None:
+        self._reads = 0
+
+    @property
+    def state(self) -> State:
+        lost = 3 < self._reads <= 6
+        return State("lost", "lost: opening it again") if lost else State("playing", "playing")
+
+    def read(self, timeout: float) -> Frame | None:
+        self._reads += 1
+        if self.state.kind == "lost":
+            return None
+        return Frame(np.zeros((48, 64, 3), np.uint8), self._reads, self._reads / 30, 0.0)
+
+    def close(self) -> None: ...
+
+
+def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
+    reader: Reader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch(Faltering(), reader, NoView(), KeyActions(), RunStats(time.monotonic()), Stop(frames=6))
+    assert capsys.readouterr().err.splitlines() == [
+        "note: camera 0: lost: opening it again",
+        "note: camera 0: playing",
+    ]
+
+
+def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:
+    kept = Kept()
+    with open_source("demo") as source:
+        watch(
+            source,
+            reader,
+            Person(),
+            KeyActions([kept]),
+            RunStats(time.monotonic()),
+            Stop(seconds=0.5),
+        )
+    assert kept.moments[-1].frame.time == pytest.approx(0.5, abs=0.04)
+
+
+def test_no_thread_outlives_the_source(reader: Reader) -> None:
+    before = set(threading.enumerate())
+    with open_source("demo") as source:
+        watch(source, reader, Person({3: "q"}), KeyActions(), RunStats(time.monotonic()), Stop())
+    assert set(threading.enumerate()) == before
+
+
+def test_the_last_photograph_stays_until_a_key_is_pressed(
+    detector: FaceDetector, tmp_path: Path
+) -> None:
+    portrait = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
+    (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
+    classifier = Classifier(load_artifact("ferplus-fp32"))
+    person = Person({7: "q"})
+    with open_source(str(tmp_path / "face.jpg")) as source:
+        reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
+        watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+    assert len(person.shown) == 7
+    moment = person.shown[-1][0]
+    assert moment is not None
+    assert [reading.top for reading in moment.readings] == ["happiness"]
+
+
+def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, reader: Reader) -> None:
+    portrait = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
+    (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
+    began = time.monotonic()
+    with open_source(str(tmp_path / "face.jpg")) as source:
+        watch(source, reader, Person({}), KeyActions(), RunStats(began), Stop(seconds=0.5))
+    assert 0.5 <= time.monotonic() - began < 10
+
+
+class Belated(Source):
+    """Thirty pictures of a file, each of which comes so many seconds after its time."""
+
+    name, live, still, photographs, fps, dropped = "clip.mp4", False, False, False, 60.0, 0
+
+    def __init__(self, late: float) -> None:
+        self.late = late
+        self._given = 0
+
+    @property
+    def state(self) -> State:
+        return State("playing" if self._given < 30 else "ended", "")
+
+    def read(self, timeout: float) -> Frame | None:
+        if self._given == 30:
+            return None
+        self._given += 1
+        dark = np.zeros((48, 64, 3), np.uint8)
+        return Frame(dark, self._given - 1, self._given / 60, time.monotonic())
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("late", "most"), [(0.0, 31), (0.2, 20)])
+def test_a_file_that_is_behind_its_pace_leaves_pictures_out_and_reads_them_all(
+    reader: Reader, late: float, most: int
+) -> None:
+    person, tally = Person({}), RunStats(time.monotonic())
+    watch(Belated(late), reader, person, KeyActions(), tally, Stop())
+    assert tally.frames == 30
+    assert 1 <= len(person.shown) <= most
+    assert late or len(person.shown) >= 30

@@ -1,0 +1,171 @@
+"""The keys in the replay of a session, with real sessions and the picture a person would see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import datetime, timezone
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from rankotom_edge.cli import replay as command
+from rankotom_edge.cli.view_options import ViewName
+from rankotom_edge.faces.crop import crop
+from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.quality import Quality
+from rankotom_edge.faces.tracker import TrackedFace
+from rankotom_edge.frame import Frame
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.reading import read_expression
+from rankotom_edge.recording.replay import LONGEST_GAP, SessionReel
+from rankotom_edge.recording.session import Recorder, describe_session, read_session
+from rankotom_edge.views.controls import Controls
+
+CARD = load_artifact("ferplus-fp32").card
+CONTRACT = CARD.crop
+PORTRAIT = Path(__file__).parents[3] / "rankotom_edge" / "sources" / "eileen-collins.jpg"
+FACE = Face((177, 83, 96, 96), (202.2, 104.7), (246.4, 109.8), (221.3, 128.1), (220, 149.3), 0.92)
+GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
+
+
+def seen_live() -> Image:
+    """The face as the network saw it, before a JPEG came between."""
+    portrait = cv2.imread(str(PORTRAIT))
+    assert portrait is not None
+    return crop(portrait, FACE, CONTRACT.framing, CONTRACT.size, CONTRACT.channels)
+
+
+def a_session(
+    folder: Path,
+    video: bool,
+    times: tuple[float, ...] = tuple(index / 30 for index in range(6)),
+    photographs: bool = False,
+) -> Path:
+    portrait = cv2.imread(str(PORTRAIT))
+    assert portrait is not None
+    shares = np.full(len(CARD.labels), 1 / len(CARD.labels))
+    reading = read_expression(
+        TrackedFace(1, FACE, detected=True),
+        labels=CARD.labels,
+        raw=shares,
+        probabilities=shares,
+        quality=GOOD,
+        needed=0.0,
+    )
+    started = datetime(2026, 11, 16, tzinfo=timezone.utc)
+    metadata = describe_session(
+        "camera 0", load_artifact("ferplus-fp32"), started, fps=30.0, photographs=photographs
+    )
+    with Recorder(folder, metadata, video) as recorder:
+        for index, time in enumerate(times):
+            frame = Frame(portrait, index, time, 0.0)
+            recorder.write(FrameReadings(frame, (reading,), Latency(1.0, 1.0, 2.0)))
+    return recorder.folder
+
+
+class Person:
+    """Presses keys, one after each frame, and keeps what is shown."""
+
+    closed = False
+    blank = False
+    interactive = True
+
+    def __init__(self, *keys: str) -> None:
+        self._keys = list(keys)
+        self._pressed = True
+        self.shown: list[tuple[FrameReadings | None, Status, Controls]] = []
+
+    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
+        self.shown.append((moment, status, controls))
+        self._pressed = False
+
+    def key(self) -> str | None:
+        if self._pressed or not self._keys:
+            return None
+        self._pressed = True
+        return self._keys.pop(0)
+
+    @property
+    def crops(self) -> list[Image | None]:
+        return [moment.readings[0].crop for moment, _, _ in self.shown if moment is not None]
+
+    @property
+    def notices(self) -> list[str | None]:
+        return [status.notice for _, status, _ in self.shown]
+
+
+@pytest.fixture
+def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Person]:
+    """The command itself, in front of a person; its snapshots are in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def replay(*keys: str, video: bool = True) -> Person:
+        person = Person(*keys)
+        monkeypatch.setattr(command, "open_view", lambda *options: nullcontext(person))
+        command.replay(a_session(tmp_path / "sessions", video), fast=True, view=ViewName.terminal)
+        return person
+
+    return replay
+
+
+def test_v_shows_the_face_as_the_network_saw_it(replayed: Callable[..., Person]) -> None:
+    person = replayed("v")
+    assert person.crops[0] is None  # nothing is cut before it is asked for
+    for again in person.crops[1:]:
+        assert again is not None
+        assert again.shape == (1, 48, 48)
+        assert np.abs(again.astype(int) - seen_live()).mean() < 3
+
+
+def test_v_works_while_the_replay_is_paused(replayed: Callable[..., Person]) -> None:
+    person = replayed("space", "v", "q")
+    paused = [moment for moment, _, controls in person.shown if moment and controls.crop]
+    assert paused
+    assert all(moment.frame.index == 0 for moment in paused)
+    assert paused[0].readings[0].crop is not None
+
+
+def test_a_snapshot_has_the_face_too(replayed: Callable[..., Person], tmp_path: Path) -> None:
+    replayed("v", "s")
+    (path,) = tmp_path.glob("snapshot-*.png")
+    picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+    assert picture is not None
+    beside = picture[:, 512 * picture.shape[0] // 539 :]
+    sizes = [cv2.resize(seen_live()[0], (side, side)) for side in range(80, 120)]
+    found = [cv2.matchTemplate(beside, face, cv2.TM_CCOEFF_NORMED).max() for face in sizes]
+    assert max(found) > 0.9
+
+
+@pytest.mark.parametrize("key", ["c", "r", "v"])
+def test_what_was_not_recorded_is_said_on_screen(replayed: Callable[..., Person], key: str) -> None:
+    person = replayed(key, video=False)
+    assert person.notices[0] is None
+    assert "record" in (person.notices[1] or "")
+    assert person.shown[-1][2] == person.shown[0][2]  # no switch that has nothing to show
+
+
+def test_the_keys_told_are_those_that_work(replayed: Callable[..., Person]) -> None:
+    with_video, without = replayed("h"), replayed("h", video=False)
+    told = with_video.shown[-1][2].keys
+    assert "v" in told
+    assert not {"c", "r"} & told.keys()
+    assert not {"c", "r", "v"} & without.shown[-1][2].keys.keys()
+
+
+def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
+    night = 8 * 3600.0
+    reel = SessionReel(
+        read_session(a_session(tmp_path, video=False, times=(0.0, night, night + 1)))
+    )
+    assert [picture.time for picture in reel.pictures()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
+    assert [moment.frame.time for moment in reel.told] == [0, night, night + 1]
+
+
+@pytest.mark.parametrize("photographs", [False, True])
+def test_a_recorded_photograph_stands_alone_as_it_did(tmp_path: Path, photographs: bool) -> None:
+    session = a_session(tmp_path, video=True, times=(0.0,), photographs=photographs)
+    assert SessionReel(read_session(session)).photographs is photographs

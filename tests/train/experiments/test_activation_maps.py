@@ -1,0 +1,44 @@
+"""Figure 2 picks the clearest faces, and draws where the model saw it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calib.errors import RankotomError
+from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.classifier import Classifier
+from train.experiments.activation_maps import Shown, draw, look, surest
+
+
+def shown(emotion: str, confidence: float) -> Shown:
+    return Shown(np.zeros((8, 8), np.uint8), emotion, confidence, np.ones((2, 2), np.float32))
+
+
+def test_the_surest_face_of_an_emotion_is_taken_once() -> None:
+    faces = [shown("anger", 0.9), shown("fear", 0.99), shown("anger", 0.95)]
+    taken: set[int] = set()
+    assert [surest(faces, "anger", taken), surest(faces, "anger", taken)] == [2, 0]
+    with pytest.raises(RankotomError, match="no face of anger"):
+        surest(faces, "anger", taken)
+
+
+def test_a_face_shows_the_evidence_for_its_own_emotion(tiny_artifact: Artifact) -> None:
+    crop = tiny_artifact.card.crop
+    faces = np.random.default_rng(0).integers(
+        0, 256, (3, crop.channels, crop.size, crop.size), dtype=np.uint8
+    )
+    classifier = Classifier(tiny_artifact)
+    scores = classifier.classify(faces)
+    assert scores.evidence is not None
+    for index, face in enumerate(look(classifier, faces, tiny_artifact.card.labels)):
+        best = int(scores.probabilities[index].argmax())
+        assert face.emotion == tiny_artifact.card.labels[best]
+        assert face.confidence == pytest.approx(float(scores.probabilities[index, best]))
+        assert np.array_equal(face.evidence, scores.evidence[index, best])
+
+
+def test_a_figure_is_a_picture(tmp_path: Path) -> None:
+    rows = [[shown("anger", 0.9), shown("fear", 0.8), shown("anger", 0.5)] for _ in range(2)]
+    draw(rows, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
