@@ -24,10 +24,11 @@ from calib.errors import RankotomError
 from export.predict import faces_hash
 from rankotom_edge.closing import Closing
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import POOR_EYES
 from rankotom_edge.faces.tracker import Tracker
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.geometry import Similarity
 from rankotom_edge.model.card import CropContract, FacesUsed
 from rankotom_edge.recording.session import PREFIX, READINGS, VIDEO, Session, read_session

@@ -5,8 +5,9 @@ from functools import cached_property
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from rankotom_edge.faces.detector import Image
+Image = NDArray[np.uint8]
 
 
 @dataclass(eq=False)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankotom_edge.faces.crop import FloatArray
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 
 Signature = NDArray[np.float32]  # (rows, columns, 3)
 

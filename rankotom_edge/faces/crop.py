@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point, Similarity, similarity
 
 FloatArray = NDArray[np.float64]

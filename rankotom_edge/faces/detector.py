@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,15 +13,14 @@ from typing import Any, Literal
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.mediapipe_log import without_chatter
-from rankotom_edge.geometry import Point, Similarity
+from rankotom_edge.frame import Image
+from rankotom_edge.geometry import Point
 from rankotom_edge.interrupts import undisturbed
-
-Image = NDArray[np.uint8]
 
 MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 m, within 5 m
 
@@ -39,40 +37,6 @@ GRAPH_OPTIONS = (
     "tensor.tensors_to_detections",
     "tflite.ssd_anchors",
 )
-
-
-@dataclass(frozen=True)
-class Face:
-    """One face, in pixels from the picture's corner; (0.5, 0.5) is the first pixel's centre.
-
-    Left and right are the viewer's: the left eye of an upright face is nearer the left border.
-    """
-
-    box: tuple[float, float, float, float]  # x, y, width, height; may reach over the border
-    left_eye: Point
-    right_eye: Point
-    nose: Point
-    mouth: Point
-    score: float  # the detector's, 0 to 1; not a calibrated probability
-
-    @property
-    def centre(self) -> Point:
-        x, y, width, height = self.box
-        return x + width / 2, y + height / 2
-
-    def carried(self, motion: Similarity) -> Face:
-        """The face where the motion takes it; its box grows with it but stays upright."""
-        there, growth = motion.carry, abs(motion.turn)
-        x, y = there(self.centre)
-        width, height = self.box[2] * growth, self.box[3] * growth
-        return Face(
-            box=(x - width / 2, y - height / 2, width, height),
-            left_eye=there(self.left_eye),
-            right_eye=there(self.right_eye),
-            nose=there(self.nose),
-            mouth=there(self.mouth),
-            score=self.score,
-        )
 
 
 class FaceDetector(Closing):

@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity, least_squares
 
 Points = NDArray[np.float32]  # (n, 2)

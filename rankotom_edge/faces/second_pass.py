@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point, Similarity
 
 Detect = Callable[[Image], tuple[Face, ...]]

@@ -15,7 +15,7 @@ from rankotom_edge.faces.appearance import (
     renewed,
     unlikeness,
 )
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.second_pass import overlap
 from rankotom_edge.geometry import Similarity
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankotom_edge.faces.appearance import associate, signature
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.motion import follow, glance, is_cut, moved_outside
 from rankotom_edge.faces.second_pass import (
     HALVES,
@@ -41,7 +41,7 @@ from rankotom_edge.faces.track import (
     weighed,
     who_of,
 )
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 
 # Seconds.
 SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight

@@ -12,11 +12,11 @@ import numpy as np
 
 from rankotom_edge import interrupts
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Qualities
 from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import TrackedFace, Tracker
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.live.key_actions import KeyActions
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.classifier import Classifier

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact
 from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.onnx_runtime import (

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from calib.arrays import FloatArray
 from calib.blends import PAIR_SHARE, ROUNDING, blend_name
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.quality import Quality

@@ -35,8 +35,7 @@ from calib.errors import RankotomError
 from rankotom_edge import __version__
 from rankotom_edge.closing import Closing
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Image
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.interrupts import undisturbed
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import CropContract

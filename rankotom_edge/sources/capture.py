@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 
 # A camera on Wi-Fi may stall for a second or two, and FFmpeg cannot go on after a read that was
 # broken off: it must connect again. So this is patient, and close() does not wait for it.

@@ -15,7 +15,7 @@ from itertools import count
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
 from rankotom_edge.sources.playback import Picture
 

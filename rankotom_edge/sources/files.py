@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.sources.capture import open_video, own_fps, picture_of, released
 from rankotom_edge.sources.grammar import IMAGE_SUFFIXES
 from rankotom_edge.sources.playback import Picture

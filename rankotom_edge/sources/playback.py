@@ -12,8 +12,7 @@ from typing import Protocol
 import cv2
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Image
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources.frame_queue import Handover
 from rankotom_edge.sources.source import Source, State
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import cv2
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Image
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources.cancellable_open import GRACE, Opening
 from rankotom_edge.sources.capture import READ_SECONDS, own_fps, picture_of, released
 from rankotom_edge.sources.frame_queue import Handover, abandoned

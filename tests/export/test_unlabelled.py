@@ -26,9 +26,9 @@ from export.unlabelled import (
     unlabelled_faces,
 )
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.tracker import Tracker
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.live.loop import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.card import CropContract

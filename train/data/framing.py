@@ -22,7 +22,8 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import Channels, FloatArray, Framing, crop, resized
-from rankotom_edge.faces.detector import FaceDetector, Image, nearest
+from rankotom_edge.faces.detector import FaceDetector, nearest
+from rankotom_edge.frame import Image
 from train.data.datasets import FaceSet, data_folder, load_dataset
 
 VERSION = 3  # raise it when the same pictures would give other pixels

@@ -26,9 +26,11 @@ from rich.console import Console
 
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import Face, FaceDetector, Image, nearest
+from rankotom_edge.faces.detector import FaceDetector, nearest
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import MOUTH_WEIGHTS, POOR_MOUTH, WEIGHTS_PER_ONE, edges_below
 from rankotom_edge.faces.second_pass import look_closer
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
 from train.data.datasets import FaceSet, data_folder, half, load_dataset
 from train.data.framing import read_picture

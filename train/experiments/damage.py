@@ -21,8 +21,9 @@ from rich.console import Console
 
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import POOR, measure_quality
+from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.data.datasets import FaceSet, data_folder, half, load_dataset

@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.style import Style
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 
 UPPER_HALF = "▀"
 STEP = 8  # of 256: neighbours that look alike share a style, and the line is half as long

@@ -19,7 +19,7 @@ from rankotom_edge.views.terminal.half_blocks import HalfBlocks, fitted
 from rankotom_edge.views.wording import MARKER
 
 if TYPE_CHECKING:
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.model.reliability import Reliability
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.controls import Controls

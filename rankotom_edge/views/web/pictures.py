@@ -18,7 +18,7 @@ from rankotom_edge.views.window.text import line_height, text_width
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.web.relay import Shown
 

@@ -13,7 +13,7 @@ from rankotom_edge.views.window.panel_placement import Rect
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.window.layout import Sheet
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.views.palette import Colour
 from rankotom_edge.views.window.panel_placement import Rect
 from rankotom_edge.views.window.text import Mask, fitted, text_mask, text_width

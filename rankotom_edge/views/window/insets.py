@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.views.palette import bgr
 from rankotom_edge.views.window.canvas import fill, glass, outline, write
 from rankotom_edge.views.window.panel_placement import Rect

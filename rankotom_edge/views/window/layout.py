@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.geometry import Point
 from rankotom_edge.views.window.panel_placement import Rect
 from rankotom_edge.views.window.panels import Measures

@@ -35,7 +35,7 @@ from rankotom_edge.views.window.status_line import draw_foot, draw_message
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.readings.frame_readings import FrameReadings, Status
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.controls import Controls

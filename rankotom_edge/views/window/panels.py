@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability, mark_of
 from rankotom_edge.views.palette import (
     FAINT_HEX,

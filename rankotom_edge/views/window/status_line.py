@@ -18,7 +18,7 @@ from rankotom_edge.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.readings.frame_readings import FrameReadings, Status
     from rankotom_edge.views.controls import Controls
     from rankotom_edge.views.window.layout import Sheet

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.faces.detector import Image
+    from rankotom_edge.frame import Image
     from rankotom_edge.readings.frame_readings import FrameReadings, Status
     from rankotom_edge.views.controls import Controls
 

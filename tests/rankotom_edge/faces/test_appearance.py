@@ -18,7 +18,8 @@ from rankotom_edge.faces.appearance import (
     signature,
     unlikeness,
 )
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 
 
 def face_at(x: float, y: float, width: float = 40.0) -> Face:

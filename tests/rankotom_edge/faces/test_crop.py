@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing, crop, resized
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 
 
 def face_at(points: NDArray[np.float64]) -> Face:

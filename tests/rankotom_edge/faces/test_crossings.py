@@ -14,9 +14,9 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.detector import FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.tracker import TrackedFace, Tracker
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from train.data.datasets import data_folder
 
 LFW = data_folder(None) / "lfw-deepfunneled"

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Face, FaceDetector, Image, nearest
+from rankotom_edge.faces.detector import FaceDetector, nearest
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 
 CLIP = Path(__file__).parents[4] / "shared" / "data" / "clips" / "yes.mkv"
 

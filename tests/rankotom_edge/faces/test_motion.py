@@ -8,8 +8,9 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.motion import Places, follow, glance, is_cut, moved_outside, rigid_motion
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity
 
 # The demo portrait's face as the detector sees it, so that these tests need none.

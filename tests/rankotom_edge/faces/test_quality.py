@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import (
     DOUBT,
     POOR,
@@ -30,6 +31,7 @@ from rankotom_edge.faces.quality import (
 )
 from rankotom_edge.faces.second_pass import look_closer
 from rankotom_edge.faces.tracker import LOOK_EVERY
+from rankotom_edge.frame import Image
 
 SIZE = 48
 

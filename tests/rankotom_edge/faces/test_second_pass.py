@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from rankotom_edge.faces import second_pass as looks
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.second_pass import (
     CLOSE_SIZE,
     HALVES,
@@ -23,6 +24,7 @@ from rankotom_edge.faces.second_pass import (
     overlap,
     without_doubles,
 )
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity
 
 # Eyes 40 apart, the mouth 42 below them, as in the middle of LFW.

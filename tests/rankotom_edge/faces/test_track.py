@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.faces.appearance import GATE, Signature
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.track import (
     ENOUGH,
     HALF_SEEN,

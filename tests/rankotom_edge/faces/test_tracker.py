@@ -11,11 +11,12 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.second_pass import CLOSE_SIZE
 from rankotom_edge.faces.track import Track
 from rankotom_edge.faces.tracker import TrackedFace, Tracker, needs_look, needs_search
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 
 SHARED = Path(os.environ.get("RANKOTOM_SHARED", Path(__file__).parents[4] / "shared"))
 CLIPS = SHARED / "data" / "clips"

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from calib.emotions import EMOTIONS
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame
 from rankotom_edge.publish.prometheus import LATELY, PrometheusMetrics

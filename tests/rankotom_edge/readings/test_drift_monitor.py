@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from calib.emotions import EMOTIONS
 from calib.predictions import read_predictions
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality, measure_quality
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.live.loop import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
@@ -27,8 +28,8 @@ from rankotom_edge.readings.drift_monitor import (
     NEEDED,
     OTHER_EXPRESSIONS,
     WINDOW,
-    DriftStatus,
     DriftMonitor,
+    DriftStatus,
     chance,
     has_moved,
     onset,

@@ -12,7 +12,7 @@ import pytest
 from calib.blends import compound_faces, pair_matches, vote_shares
 from calib.emotions import EMOTIONS
 from calib.predictions import Predictions, read_predictions
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.readings.reading import (

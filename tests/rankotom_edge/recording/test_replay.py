@@ -14,10 +14,10 @@ import pytest
 from rankotom_edge.cli import replay as command
 from rankotom_edge.cli.view_options import ViewName
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
 from rankotom_edge.readings.reading import read_expression

@@ -21,10 +21,10 @@ import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency

@@ -13,8 +13,7 @@ import PIL.Image
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import Image
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources import Source, files, open_source
 from rankotom_edge.sources.capture import picture_of
 from rankotom_edge.sources.files import breaks_off, natural_order, step

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from calib.emotions import EMOTIONS
-from rankotom_edge.faces.detector import Face
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import load_artifact

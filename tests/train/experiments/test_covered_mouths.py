@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import Face, FaceDetector, Image
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import edges_below, mouth_hidden
 from rankotom_edge.faces.second_pass import look_closer
+from rankotom_edge.frame import Image
 from train.experiments.covered_mouths import COVERS, OVER_THE_MOUTH, covered, covered_small, fitted
 
 # The demo portrait's.

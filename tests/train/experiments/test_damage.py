@@ -9,7 +9,8 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import similarity
 from rankotom_edge.model.artifact import load_artifact
 from train.data.datasets import FaceSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.detector import Image
+from rankotom_edge.frame import Image
 from rankotom_edge.views.window.canvas import dot, fill, glass, outline, rounded, write
 from rankotom_edge.views.window.panel_placement import Rect
 

@@ -13,9 +13,9 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
-from rankotom_edge.faces.detector import Face, Image
+from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
-from rankotom_edge.frame import Frame
+from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.reliability import reliability_at
 from rankotom_edge.readings.drift_monitor import DriftStatus
