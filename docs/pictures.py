@@ -26,12 +26,13 @@ from calib.predictions import read_predictions
 from calib.reports.terminal import drift_report, evaluation_report
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.live.key_actions import KeyActions
-from rankotom_edge.live.loop import Reader, Stop, status, watch
+from rankotom_edge.live.loop import Stop, run_loop, status
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.model.latency import latency_of_one_face
+from rankotom_edge.model.latency import compare_artifact_latency
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.views.controls import Controls
@@ -79,7 +80,7 @@ def live_views(folder: Path) -> None:
     with open_source("demo", paced=True) as source, FaceDetector() as detector:
         reader = Reader(detector.detect, Classifier(artifact), 0.5)
         desk, tally = KeyActions([Keeping(last)]), RunStats(time.monotonic())
-        watch(source, reader, NoView(), desk, tally, Stop(frames=60))
+        run_loop(source, reader, NoView(), desk, tally, Stop(frames=60))
         shown = status(source, reader, tally, desk, time.monotonic())
     controls = Controls(crop=True, reliability=True, evidence=True)
     picture = Overlay(figures, framing).draw(last[-1], shown, controls, WINDOW)
@@ -150,7 +151,7 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
         reference_temperature=fp32.card.temperature,
         candidate_temperature=int8.card.temperature,
         size_ratio=int8.bytes / fp32.bytes,
-        latency_ms=latency_of_one_face(fp32, int8),
+        latency_ms=compare_artifact_latency(fp32, int8),
     )
     limits = Limits()
     verdict = judge(drift, limits)

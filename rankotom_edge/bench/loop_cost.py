@@ -22,10 +22,10 @@ import cv2
 import numpy as np
 
 from rankotom_edge.faces.detector import FaceDetector
-from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Frame
 from rankotom_edge.live.key_actions import KeyActions
-from rankotom_edge.live.loop import Reader, Stop, watch
+from rankotom_edge.live.loop import Stop, run_loop
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import INPUT, PROBABILITIES, Artifact, load_artifact
@@ -116,17 +116,11 @@ class Ledger:
         self._reader = reader
         self._left = warm_up
         self._frames: list[FrameCost] = []
-        self._find = self._ended = self._cpu_began = 0.0
+        self._ended = self._cpu_began = 0.0
 
-    def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
+    def read(self, frame: Frame) -> FrameReadings:
         started = time.perf_counter()
-        faces = self._reader.find(frame)
-        self._find = 1000 * (time.perf_counter() - started)
-        return faces
-
-    def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> FrameReadings:
-        started = time.perf_counter()
-        moment = self._reader.read(frame, faces)
+        moment = self._reader.read(frame)
         now = time.perf_counter()
         if self._left:
             self._left -= 1
@@ -136,12 +130,12 @@ class Ledger:
             self._frames.append(
                 FrameCost(
                     detect=latency.detect,
-                    follow=self._find - (latency.detect or 0.0),
-                    crop=1000 * (now - started) - latency.classify,
+                    follow=latency.find - (latency.detect or 0.0),
+                    crop=1000 * (now - started) - latency.find - latency.classify,
                     classify=latency.classify,
                     capture_to_reading=latency.total,
                     loop=1000 * (now - self._ended),
-                    faces=len(faces),
+                    faces=len(moment.readings),
                 )
             )
         self._ended = now
@@ -215,7 +209,7 @@ class Watchman:
 class UntilLate:
     """Nothing to see, like ``NoView``, and closed when the time is up."""
 
-    blank = True
+    shows_faces = False
     interactive = False
 
     def __init__(self, seconds: float) -> None:
@@ -260,7 +254,7 @@ def measure_loop(
         )
         ledger = Ledger(reader)
         tally = RunStats(time.monotonic())
-        watch(
+        run_loop(
             source, ledger, UntilLate(longest), KeyActions(), tally, Stop(frames=frames + WARM_UP)
         )
         return ledger.cost()
@@ -270,13 +264,13 @@ def compare_models(
     model: Artifact, against: Artifact, threads: Sequence[int], rounds: int = ROUNDS
 ) -> tuple[Comparison, ...]:
     """On the CPU, all in turns: a busy neighbour slows every one of them alike."""
-    from rankotom_edge.model.latency import medians_in_turn
+    from rankotom_edge.model.latency import interleaved_medians
 
     plan = [(faces, count) for count in threads for faces in BATCHES]
     calls = [
         _call(artifact, faces, count) for faces, count in plan for artifact in (model, against)
     ]
-    medians = iter(medians_in_turn(calls, rounds))
+    medians = iter(interleaved_medians(calls, rounds))
     return tuple(
         Comparison(faces, count, model=next(medians), against=next(medians))
         for faces, count in plan
@@ -334,7 +328,7 @@ def soak(frames: int) -> None:
         classifier = Classifier(load_artifact(models.DEFAULT))
         reader = Reader(near.detect, classifier, MAX_ERROR, far=far.detect)
         tally = RunStats(time.monotonic())
-        watch(source, reader, NoView(), KeyActions([watchman]), tally, Stop(frames=frames))
+        run_loop(source, reader, NoView(), KeyActions([watchman]), tally, Stop(frames=frames))
     after = Footprint.now()
     # A thread of MediaPipe's that has ended is still listed for a moment.
     ends = time.monotonic() + 2

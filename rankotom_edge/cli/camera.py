@@ -176,13 +176,10 @@ def camera(
     serving = take_port(shown, host, port, token_file, no_video)
 
     with undisturbed():
-        from rankotom_edge.faces.detector import FaceDetector
+        from rankotom_edge.live.build import open_classifier, open_reader
         from rankotom_edge.live.key_actions import KeyActions, Sink
-        from rankotom_edge.live.loop import Reader, Stop, View, watch
+        from rankotom_edge.live.loop import Stop, run_loop
         from rankotom_edge.live.run_stats import RunStats
-        from rankotom_edge.model.artifact import load_artifact
-        from rankotom_edge.model.classifier import fastest_classifier
-        from rankotom_edge.model.target import target_warning
         from rankotom_edge.publish.json_lines import json_lines
         from rankotom_edge.readings.drift_monitor import DriftMonitor
         from rankotom_edge.recording.session import Recorder, describe_session
@@ -198,22 +195,14 @@ def camera(
                 paced=shown is not ViewName.none and not fast,
             )
         )
-        artifact = load_artifact(model)
-        figures, framing = artifact.card.figures, artifact.card.crop.framing
-        classifier, why = fastest_classifier(artifact, provider.value, threads)
-        stack.enter_context(classifier)
-        for words in (why, target_warning(artifact.card, classifier.provider)):
-            if words is not None:
-                print(f"note: {words}", file=sys.stderr)
-        near = stack.enter_context(FaceDetector("full" if reach is Reach.full else "short"))
-        far = stack.enter_context(FaceDetector("full")) if reach is Reach.auto else None
-        reader = Reader(
-            near.detect,
-            classifier,
-            budget,
-            far=None if far is None else far.detect,
-            stills=opened.photographs,
+        classifier, notes = stack.enter_context(open_classifier(model, provider.value, threads))
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
+        reader = stack.enter_context(
+            open_reader(classifier, reach.value, budget, stills=opened.photographs)
         )
+        artifact = classifier.artifact
+        figures, framing = artifact.card.figures, artifact.card.crop.framing
 
         def start_recording() -> Recorder:
             metadata = describe_session(
@@ -243,13 +232,13 @@ def camera(
         tally = RunStats(time.monotonic())
         streaming = shown is ViewName.none and json is not None
         stack.callback(say_what_it_came_to, tally, opened, quiet=streaming)
-        screen: View = stack.enter_context(
+        screen = stack.enter_context(
             open_view(shown, figures, framing, picture)
             if serving is None or metrics is None
             else serving.open(artifact, metrics)
         )
         monitor = DriftMonitor(figures, artifact.card.labels)
-        watch(opened, reader, screen, desk, tally, Stop(frames, seconds), monitor)
+        run_loop(opened, reader, screen, desk, tally, Stop(frames, seconds), monitor)
 
 
 def _show_cameras() -> None:

@@ -75,10 +75,10 @@ def drift(
     before, after = predictions_from(reference, choice), predictions_from(candidate, choice)
     latency_ms = None
     if before.artifact is not None and after.artifact is not None:
-        from rankotom_edge.model.latency import latency_of_one_face
+        from rankotom_edge.model.latency import compare_artifact_latency
 
         with working("taking the time of both, in turns"):
-            latency_ms = latency_of_one_face(before.artifact, after.artifact)
+            latency_ms = compare_artifact_latency(before.artifact, after.artifact)
     with working(f"resampling {len(before.predictions):,} pairs of predictions"):
         measured = measure_drift(
             before.predictions,

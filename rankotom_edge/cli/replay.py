@@ -66,16 +66,16 @@ def replay(
 def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) -> None:
     with undisturbed():
         from rankotom_edge.live.key_actions import KeyActions
-        from rankotom_edge.live.loop import Stop, watch
+        from rankotom_edge.live.loop import Stop, run_loop
         from rankotom_edge.live.run_stats import RunStats
         from rankotom_edge.recording.replay import (
             RecordedReader,
             ReplayView,
-            SessionReel,
+            SessionClip,
             as_asked,
             not_recorded,
         )
-        from rankotom_edge.sources.playback import ReelSource
+        from rankotom_edge.sources.playback_source import PlaybackSource
 
     figures, framing = session.figures, session.crop.framing
     save = snapshot_to(Path(), figures, framing)
@@ -85,14 +85,14 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
 
     paced = shown is not ViewName.none and not fast
     with ended_well(), ExitStack() as stack:
-        reel = SessionReel(session)
-        source = stack.enter_context(ReelSource(reel, paced))
+        reel = SessionClip(session)
+        source = stack.enter_context(PlaybackSource(reel, paced))
         desk = KeyActions(snapshot=snapshot, absent=not_recorded(session))
         view = stack.enter_context(open_view(shown, figures, framing, picture))
         screen = ReplayView(view, session.crop)
         tally = RunStats(time.monotonic())
         stack.callback(say_what_it_came_to, tally, source, quiet=True)
-        watch(source, RecordedReader(session, reel), screen, desk, tally, Stop())
+        run_loop(source, RecordedReader(session, reel), screen, desk, tally, Stop())
 
 
 def _compare(session: Session, model: str, json: str | None) -> None:

@@ -19,11 +19,11 @@ from rankotom_edge.publish.json_lines import STDOUT
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.live.loop import View
     from rankotom_edge.live.run_stats import RunStats
     from rankotom_edge.readings.frame_readings import FrameReadings, Status
     from rankotom_edge.sources import Source
     from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.view import View
 
 OUTPUT = "What is shown and kept"
 

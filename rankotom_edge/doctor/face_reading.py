@@ -127,22 +127,22 @@ def tensorrt(_: str) -> Finding:
 
 def demo(_: str) -> Finding:
     """All of it, as ``camera --source demo`` does: the first reading of the portrait."""
-    from rankotom_edge.faces.detector import FaceDetector
-    from rankotom_edge.live.loop import Reader
+    from rankotom_edge.live.build import open_classifier, open_reader
     from rankotom_edge.sources import open_source
 
-    artifact = load_artifact(models.DEFAULT)
-    classifier, why = fastest_classifier(artifact)
-    with classifier, open_source("demo") as source, FaceDetector() as detector:
-        reader = Reader(detector.detect, classifier, max_error=0.5)
+    with (
+        open_source("demo") as source,
+        open_classifier(models.DEFAULT) as (classifier, notes),
+        open_reader(classifier, reach="short") as reader,
+    ):
         for _frame in range(FRAMES):
             frame = source.read(10.0)
             if frame is None:
                 break
-            for reading in reader.read(frame, reader.find(frame)).readings:
+            for reading in reader.read(frame).readings:
                 words = f"{reading.top} at {percent(reading.confidence, 0)}, {classifier.provider}"
-                note = "" if why is None else f". {why}"
-                return Finding(True, f"{artifact.card.name} reads {words}{note}")
+                note = f". {' '.join(notes)}" if notes else ""
+                return Finding(True, f"{reader.model} reads {words}{note}")
     return Finding(False, f"no face was read in {FRAMES} frames of the demo")
 
 

@@ -19,6 +19,7 @@ class Latency:
     detect: float | None  # None where the faces were followed from an earlier frame
     classify: float
     total: float  # from capture to readings
+    find: float = 0.0  # finding the faces, detector calls included; not in the JSON
 
     def as_json(self) -> dict[str, float | None]:
         detect = None if self.detect is None else round(self.detect, 3)

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import crop
-from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Frame
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.session import Session
-from rankotom_edge.sources.playback import Picture
+from rankotom_edge.sources.playback_source import TimedImage
 
 if TYPE_CHECKING:
-    from rankotom_edge.live.loop import View
     from rankotom_edge.model.card import CropContract
     from rankotom_edge.readings.frame_readings import Status
     from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.view import View
 
 
 # Seconds between two frames that are waited for: a camera may have been lost all night.
 LONGEST_GAP = 3.0
 
 
-class SessionReel:
+class SessionClip:
     """Its pictures, at the pace of its frames; ``told`` is what was said of those given so far."""
 
     def __init__(self, session: Session) -> None:
@@ -38,13 +37,13 @@ class SessionReel:
         self.told: deque[FrameReadings] = deque()
         self._session = session
 
-    def pictures(self) -> Generator[Picture, None, None]:
+    def pictures(self) -> Generator[TimedImage, None, None]:
         shown, before, time = 0, 0.0, 0.0
         for moment in self._session.moments():
             time += min(max(0.0, moment.frame.time - before), LONGEST_GAP)
             before = moment.frame.time
             self.told.append(moment)
-            yield Picture(moment.frame.image, time)
+            yield TimedImage(moment.frame.image, time)
             shown += 1
         if shown == 0:
             raise RankotomError(f"There is no frame in the session {self._session.folder}.")
@@ -56,15 +55,12 @@ class SessionReel:
 class RecordedReader:
     """Says of each frame what was said when it was recorded."""
 
-    def __init__(self, session: Session, reel: SessionReel) -> None:
+    def __init__(self, session: Session, reel: SessionClip) -> None:
         self.model = str(session.metadata["model"]["name"])
         self.precision = str(session.metadata["model"]["precision"])
         self._reel = reel
 
-    def find(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        return ()
-
-    def read(self, frame: Frame, faces: tuple[TrackedFace, ...]) -> FrameReadings:
+    def read(self, frame: Frame) -> FrameReadings:
         return self._reel.told.popleft()
 
 
@@ -72,7 +68,7 @@ class ReplayView:
     """A view whose faces are cut from the video again, but only while it shows them."""
 
     def __init__(self, view: View, contract: CropContract) -> None:
-        self.interactive, self.blank = view.interactive, view.blank
+        self.interactive, self.shows_faces = view.interactive, view.shows_faces
         self._view, self._contract = view, contract
 
     @property

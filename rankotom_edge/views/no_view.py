@@ -8,7 +8,7 @@ from rankotom_edge.views.controls import Controls
 
 
 class NoView:
-    blank = True
+    shows_faces = False
     closed = False
     interactive = False
 

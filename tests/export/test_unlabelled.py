@@ -29,7 +29,7 @@ from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
-from rankotom_edge.live.loop import Reader
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.card import CropContract
 from rankotom_edge.model.classifier import Classifier
@@ -309,7 +309,7 @@ def moments() -> list[FrameReadings]:
         for index in range(int(65 * FPS)):
             time = index / FPS
             frame = Frame(demo_picture(portrait, time, (320, 240)), index, time, captured=time)
-            read.append(reader.read(frame, reader.find(frame)))
+            read.append(reader.read(frame))
     return read
 
 

@@ -18,7 +18,7 @@ DRIFT_OVER = "confidence: the cause of the drift is gone"
 
 class LinesView:
     closed = False
-    blank = False
+    shows_faces = True
     interactive = False
 
     def __init__(self, output: TextIO, figures: Mapping[str, Any]) -> None:

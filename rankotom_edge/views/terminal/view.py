@@ -35,7 +35,7 @@ class TerminalView:
     """Takes the whole screen while it is entered, and gives it back however it is left."""
 
     closed = False
-    blank = False
+    shows_faces = True
     interactive = True
 
     def __init__(

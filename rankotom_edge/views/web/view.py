@@ -21,7 +21,7 @@ MOST_KEYS = 32  # that wait for the loop; older ones are forgotten
 
 class WebView(Closing):
     interactive = True
-    blank = False
+    shows_faces = True
 
     def __init__(self, address: Address, site: Site) -> None:
         self._relay = Relay()

@@ -73,7 +73,7 @@ class WindowView(Closing):
     """The overlay in a window, drawn for the window's size so that its letters are crisp."""
 
     interactive = True
-    blank = False
+    shows_faces = True
 
     def __init__(self, title: str, figures: Mapping[str, Any], framing: Framing) -> None:
         self._title = title

@@ -15,14 +15,15 @@ import pytest
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.frame import Frame
 from rankotom_edge.live.key_actions import KeyActions
-from rankotom_edge.live.loop import Reader, Stop, watch
+from rankotom_edge.live.loop import Stop, run_loop
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.drift_monitor import DriftMonitor
 from rankotom_edge.readings.frame_readings import FrameReadings, Status
 from rankotom_edge.sources import Source, State, open_source
-from rankotom_edge.sources.frame_queue import Handover
+from rankotom_edge.sources.frame_queue import FrameQueue
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.no_view import NoView
 
@@ -31,7 +32,7 @@ class Person:
     """A view at which somebody presses keys, each after so many frames."""
 
     interactive = True
-    blank = False
+    shows_faces = True
 
     def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
         self.shown: list[tuple[FrameReadings | None, Status, Controls]] = []
@@ -71,7 +72,7 @@ class Kept:
 def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader) -> None:
     kept, person = Kept(), Person()
     with open_source("demo") as source:
-        watch(
+        run_loop(
             source, reader, person, KeyActions([kept]), RunStats(time.monotonic()), Stop(frames=20)
         )
     assert [moment.frame.index for moment in kept.moments] == list(range(20))
@@ -89,7 +90,7 @@ def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
     monitor, person = DriftMonitor(card.figures, card.labels), Person()
     with open_source("demo") as source:
         tally = RunStats(time.monotonic())
-        watch(source, reader, person, KeyActions(), tally, Stop(frames=20), monitor)
+        run_loop(source, reader, person, KeyActions(), tally, Stop(frames=20), monitor)
     drifts = [status.drift for _, status, _ in person.shown]
     assert drifts[-1] == monitor.drift
     assert [drift.faces for drift in drifts if drift is not None][-1] == 1
@@ -98,7 +99,7 @@ def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
 def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader) -> None:
     kept = Kept()
     with open_source("demo") as source:
-        watch(
+        run_loop(
             source,
             reader,
             Person(),
@@ -118,14 +119,14 @@ def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader)
 def test_q_ends_it_and_so_does_a_closed_window(reader: Reader) -> None:
     for person in (Person({5: "q"}), Person(leaves_after=5)):
         with open_source("demo") as source:
-            watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+            run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
         assert len(person.shown) == 5
 
 
 def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> None:
     person = Person({4: "space", 8: "space", 12: "q"})
     with open_source("demo") as source:
-        watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
     indexes = [moment.frame.index for moment, _, _ in person.shown if moment is not None]
     assert indexes == [0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6, 7]
     assert [controls.paused for _, _, controls in person.shown] == [False] * 4 + [True] * 4 + [
@@ -140,26 +141,26 @@ class Camera(Source):
     state = State("playing", "")
 
     def __init__(self) -> None:
-        self._handover = Handover(1, newest=True)
+        self._queue = FrameQueue(1, newest=True)
         self._thread = threading.Thread(target=self._film)
         self._thread.start()
 
     @property
     def dropped(self) -> int:
-        return self._handover.dropped
+        return self._queue.dropped
 
     def read(self, timeout: float) -> Frame | None:
-        return self._handover.take(timeout)
+        return self._queue.take(timeout)
 
     def close(self) -> None:
-        self._handover.close()
+        self._queue.close()
         self._thread.join()
 
     def _film(self) -> None:
         dark, began = np.zeros((48, 64, 3), np.uint8), time.monotonic()
         for index in count():
             now = time.monotonic()
-            if not self._handover.give(Frame(dark, index, now - began, now)):
+            if not self._queue.give(Frame(dark, index, now - began, now)):
                 return
             time.sleep(0.01)
 
@@ -167,7 +168,7 @@ class Camera(Source):
 def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: Reader) -> None:
     person = Person({4: "space", 40: "q"})
     with Camera() as camera:
-        watch(camera, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run_loop(camera, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
     paused = [status.dropped for _, status, controls in person.shown if controls.paused]
     assert len(paused) == 36
     assert paused[-1] - paused[0] < 10
@@ -198,7 +199,7 @@ class Faltering(Source):
 def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
     reader: Reader, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watch(Faltering(), reader, NoView(), KeyActions(), RunStats(time.monotonic()), Stop(frames=6))
+    run_loop(Faltering(), reader, NoView(), KeyActions(), RunStats(time.monotonic()), Stop(frames=6))
     assert capsys.readouterr().err.splitlines() == [
         "note: camera 0: lost: opening it again",
         "note: camera 0: playing",
@@ -208,7 +209,7 @@ def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
 def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:
     kept = Kept()
     with open_source("demo") as source:
-        watch(
+        run_loop(
             source,
             reader,
             Person(),
@@ -222,7 +223,7 @@ def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:
 def test_no_thread_outlives_the_source(reader: Reader) -> None:
     before = set(threading.enumerate())
     with open_source("demo") as source:
-        watch(source, reader, Person({3: "q"}), KeyActions(), RunStats(time.monotonic()), Stop())
+        run_loop(source, reader, Person({3: "q"}), KeyActions(), RunStats(time.monotonic()), Stop())
     assert set(threading.enumerate()) == before
 
 
@@ -235,7 +236,7 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
     person = Person({7: "q"})
     with open_source(str(tmp_path / "face.jpg")) as source:
         reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
-        watch(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
     assert len(person.shown) == 7
     moment = person.shown[-1][0]
     assert moment is not None
@@ -247,7 +248,7 @@ def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, read
     (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
     began = time.monotonic()
     with open_source(str(tmp_path / "face.jpg")) as source:
-        watch(source, reader, Person({}), KeyActions(), RunStats(began), Stop(seconds=0.5))
+        run_loop(source, reader, Person({}), KeyActions(), RunStats(began), Stop(seconds=0.5))
     assert 0.5 <= time.monotonic() - began < 10
 
 
@@ -280,7 +281,7 @@ def test_a_file_that_is_behind_its_pace_leaves_pictures_out_and_reads_them_all(
     reader: Reader, late: float, most: int
 ) -> None:
     person, tally = Person({}), RunStats(time.monotonic())
-    watch(Belated(late), reader, person, KeyActions(), tally, Stop())
+    run_loop(Belated(late), reader, person, KeyActions(), tally, Stop())
     assert tally.frames == 30
     assert 1 <= len(person.shown) <= most
     assert late or len(person.shown) >= 30

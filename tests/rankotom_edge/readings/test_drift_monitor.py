@@ -20,7 +20,7 @@ from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality, measure_quality
 from rankotom_edge.frame import Frame, Image
-from rankotom_edge.live.loop import Reader
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.drift_monitor import (
@@ -371,6 +371,6 @@ def test_photographs_of_other_people_are_no_drift() -> None:
         for index, file in enumerate(files):
             picture = np.asarray(cv2.imread(str(file)), np.uint8)
             frame = Frame(picture, index, EVERY * index, 0.0)
-            monitor.write(reader.read(frame, reader.find(frame)))
+            monitor.write(reader.read(frame))
     assert monitor.drift.kind == "steady"
     assert monitor.drift.faces >= 100

@@ -21,7 +21,7 @@ from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
 from rankotom_edge.readings.reading import read_expression
-from rankotom_edge.recording.replay import LONGEST_GAP, SessionReel
+from rankotom_edge.recording.replay import LONGEST_GAP, SessionClip
 from rankotom_edge.recording.session import Recorder, describe_session, read_session
 from rankotom_edge.views.controls import Controls
 
@@ -71,7 +71,7 @@ class Person:
     """Presses keys, one after each frame, and keeps what is shown."""
 
     closed = False
-    blank = False
+    shows_faces = True
     interactive = True
 
     def __init__(self, *keys: str) -> None:
@@ -158,7 +158,7 @@ def test_the_keys_told_are_those_that_work(replayed: Callable[..., Person]) -> N
 
 def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
     night = 8 * 3600.0
-    reel = SessionReel(
+    reel = SessionClip(
         read_session(a_session(tmp_path, video=False, times=(0.0, night, night + 1)))
     )
     assert [picture.time for picture in reel.pictures()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
@@ -168,4 +168,4 @@ def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("photographs", [False, True])
 def test_a_recorded_photograph_stands_alone_as_it_did(tmp_path: Path, photographs: bool) -> None:
     session = a_session(tmp_path, video=True, times=(0.0,), photographs=photographs)
-    assert SessionReel(read_session(session)).photographs is photographs
+    assert SessionClip(read_session(session)).photographs is photographs

@@ -13,7 +13,8 @@ import pytest
 
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.live.key_actions import KeyActions
-from rankotom_edge.live.loop import Reader, Stop, watch
+from rankotom_edge.live.loop import Stop, run_loop
+from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.sources import open_source
@@ -73,7 +74,7 @@ def test_twenty_readers_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
             reader, began = Reader(detector.detect, classifier, 0.5), time.monotonic()
             with open_source("demo", paced=True) as source:
                 desk, tally = KeyActions([stage.metrics]), RunStats(began)
-                watch(source, reader, stage.view, desk, tally, Stop(frames=FRAMES))
+                run_loop(source, reader, stage.view, desk, tally, Stop(frames=FRAMES))
             return FRAMES / (time.monotonic() - began)
 
         for _ in range(TRIES):
@@ -101,7 +102,7 @@ def test_what_twenty_readers_cost_beside_a_loop_that_runs_flat_out_is_a_part_of_
             began, spent = time.monotonic(), time.process_time() - time.thread_time()
             with open_source("demo") as source:
                 reader, desk = Reader(detector.detect, classifier, 0.5), KeyActions([stage.metrics])
-                watch(source, reader, stage.view, desk, RunStats(began), Stop(frames=200))
+                run_loop(source, reader, stage.view, desk, RunStats(began), Stop(frames=200))
             now, took = time.process_time() - time.thread_time(), time.monotonic() - began
             return (now - spent) / took, took
 

@@ -1,0 +1,51 @@
+"""Opens the model and the reader, for every command that reads faces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Literal
+
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.live.reader import Reader
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.classifier import Classifier, fastest_classifier
+from rankotom_edge.model.onnx_runtime import Provider
+from rankotom_edge.model.target import target_warning
+
+Reach = Literal["auto", "short", "full"]
+
+MAX_ERROR = 0.5  # the default of camera --max-error
+
+
+@contextmanager
+def open_classifier(
+    model: str, provider: Provider | Literal["auto"] = "auto", threads: int = 1
+) -> Iterator[tuple[Classifier, list[str]]]:
+    """The classifier, and notes for the user: why no GPU is used, or that the model was made for
+    another machine."""
+    artifact = load_artifact(model)
+    classifier, fallback = fastest_classifier(artifact, provider, threads)
+    with classifier:
+        warning = target_warning(artifact.card, classifier.provider)
+        yield classifier, [note for note in (fallback, warning) if note is not None]
+
+
+@contextmanager
+def open_reader(
+    classifier: Classifier,
+    reach: Reach = "auto",
+    max_error: float = MAX_ERROR,
+    stills: bool = False,
+) -> Iterator[Reader]:
+    """With the detectors for ``reach``: auto has one for near faces and one for far ones."""
+    with ExitStack() as stack:
+        near = stack.enter_context(FaceDetector("full" if reach == "full" else "short"))
+        far = stack.enter_context(FaceDetector("full")) if reach == "auto" else None
+        yield Reader(
+            near.detect,
+            classifier,
+            max_error,
+            far=None if far is None else far.detect,
+            stills=stills,
+        )

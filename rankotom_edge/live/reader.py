@@ -1,0 +1,117 @@
+"""Reads a frame: frame -> faces -> crops -> probabilities -> readings."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from rankotom_edge.faces.crop import crop
+from rankotom_edge.faces.face import Face
+from rankotom_edge.faces.quality import Qualities
+from rankotom_edge.faces.second_pass import Detect
+from rankotom_edge.faces.tracker import Tracker
+from rankotom_edge.frame import Frame, Image
+from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.reliability import confidence_needed
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
+from rankotom_edge.readings.reading import Reading, read_expression
+from rankotom_edge.readings.smoothing import Smoother
+
+
+class DetectTimer:
+    """Sums the milliseconds that detector calls take; None until one is made."""
+
+    def __init__(self) -> None:
+        self.milliseconds: float | None = None
+
+    def wrap(self, detect: Detect) -> Detect:
+        def timed(image: Image) -> tuple[Face, ...]:
+            started = time.perf_counter()
+            faces = detect(image)
+            self.milliseconds = _milliseconds_since(started) + (self.milliseconds or 0)
+            return faces
+
+        return timed
+
+
+class Reader:
+    """Finds the faces of a frame and reads their expressions.
+
+    ``far``: a slower detector for faces that are too far away for ``detect``.
+    ``stills``: every frame is a photograph of its own, with no faces to follow.
+    """
+
+    def __init__(
+        self,
+        detect: Detect,
+        classifier: Classifier,
+        max_error: float,
+        far: Detect | None = None,
+        stills: bool = False,
+    ) -> None:
+        card = classifier.artifact.card
+        self.model, self.precision = card.name, card.precision
+        self._card = card
+        self._classifier = classifier
+        self._timer = DetectTimer()
+        self._tracker = Tracker(
+            self._timer.wrap(detect),
+            far=None if far is None else self._timer.wrap(far),
+            stills=stills,
+        )
+        self._smoother = Smoother()
+        self._qualities = Qualities()
+        self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
+        self._needed = confidence_needed(card.figures["bins"], max_error)
+
+    def read(self, frame: Frame) -> FrameReadings:
+        started = time.perf_counter()
+        self._timer.milliseconds = None
+        faces = self._tracker.update(frame)
+        find = _milliseconds_since(started)
+
+        contract = self._card.crop
+        crops = np.zeros((len(faces), contract.channels, contract.size, contract.size), np.uint8)
+        qualities = []
+        image = frame.grey if contract.channels == 1 else frame.image
+        for index, tracked in enumerate(faces):
+            face = tracked.face
+            crops[index] = crop(image, face, contract.framing, contract.size, contract.channels)
+            qualities.append(
+                self._qualities.update(
+                    tracked.track, face, tracked.detected, frame.time, frame.image, crops[index]
+                )
+            )
+
+        started = time.perf_counter()
+        scores = self._classifier.classify(crops)
+        classify = _milliseconds_since(started)
+
+        readings = []
+        for index, tracked in enumerate(faces):
+            raw = scores.probabilities[index].astype(np.float64)
+            readings.append(
+                read_expression(
+                    tracked,
+                    labels=self._card.labels,
+                    raw=raw,
+                    probabilities=self._smoother.update(tracked.track, raw, frame.time),
+                    quality=qualities[index],
+                    needed=self._needed,
+                    crop=crops[index],
+                    evidence=None if scores.evidence is None else scores.evidence[index],
+                    before=self._previous.get(tracked.track),
+                    time=frame.time,
+                )
+            )
+        self._smoother.keep(frame.time)
+        self._qualities.keep(face.track for face in faces)
+        self._previous = {reading.track: reading for reading in readings}
+        total = 1000 * (time.monotonic() - frame.captured)
+        latency = Latency(self._timer.milliseconds, classify, total, find)
+        return FrameReadings(frame, tuple(readings), latency)
+
+
+def _milliseconds_since(started: float) -> float:
+    return 1000 * (time.perf_counter() - started)

@@ -1,0 +1,21 @@
+"""What the live loop asks of a view."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.views.controls import Controls
+
+
+class View(Protocol):
+    interactive: bool  # a person can press keys
+    shows_faces: bool  # False: shown only when the source's state changes (lost, playing, ended)
+
+    @property
+    def closed(self) -> bool: ...
+
+    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None: ...
+
+    def key(self) -> str | None:
+        """The oldest key press that has not been handled yet."""
