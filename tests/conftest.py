@@ -89,6 +89,13 @@ def made_ferplus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def fp32() -> Artifact:
+    from rankotom_edge.model.artifact import load_artifact
+
+    return load_artifact("ferplus-fp32")
+
+
+@pytest.fixture(scope="session")
 def tiny_network() -> ResNet:
     """Random weights, and batch norms that would show if they were left out."""
     import torch

@@ -1,7 +1,7 @@
-"""How long a model takes for one face, beside another: in turns, and by what its thread computes.
+"""The latency of two models on one face: calls interleaved, CPU time of the thread.
 
-By the clock on the wall a busy machine would flatter the quicker one: a call of 4 ms is interrupted
-where one of 1 ms is not (12.7 times as fast was printed for 3.0).
+Wall-clock time on a busy machine flatters the faster model: the scheduler interrupts a call of 4 ms
+more often than one of 1 ms.
 """
 
 import statistics
@@ -21,7 +21,7 @@ ROUNDS = 100
 
 @dataclass(frozen=True)
 class Latencies:
-    """Medians of one face at a time, on one thread, in milliseconds that it computed."""
+    """Medians for one face on one thread, in milliseconds of CPU time."""
 
     reference: float
     candidate: float
@@ -35,36 +35,36 @@ class Latencies:
 def compare_latency(
     reference: InferenceSession, candidate: InferenceSession, rounds: int = ROUNDS
 ) -> Latencies:
-    """On a face of nothing, at the size that each takes; sessions of one thread, the caller's."""
+    """Time each on a black face of its own input size; both sessions must use one thread."""
 
-    def asked(session: InferenceSession) -> Callable[[], object]:
+    def one_face(session: InferenceSession) -> Callable[[], object]:
         (given,) = session.get_inputs()
         face = np.zeros((1, *given.shape[1:]), np.uint8)
         return lambda: session.run([PROBABILITIES], {INPUT: face})
 
-    calls = [asked(reference), asked(candidate)]
-    return Latencies(*medians_in_turn(calls, rounds, clock=time.thread_time))
+    calls = [one_face(reference), one_face(candidate)]
+    return Latencies(*interleaved_medians(calls, rounds, clock=time.thread_time))
 
 
-def medians_in_turn(
+def interleaved_medians(
     calls: Sequence[Callable[[], object]],
     rounds: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
-    """Milliseconds of each; every round calls each of them once."""
-    spent: list[list[float]] = [[] for _ in calls]
-    for turn in range(WARM_UP + rounds):
-        for times, call in zip(spent, calls, strict=True):
+    """The median of each call in milliseconds; every round makes each call once."""
+    durations: list[list[float]] = [[] for _ in calls]
+    for number in range(WARM_UP + rounds):
+        for times, call in zip(durations, calls, strict=True):
             started = clock()
             call()
-            took = clock() - started
-            if turn >= WARM_UP:
-                times.append(1000 * took)
-    return [statistics.median(times) for times in spent]
+            elapsed = clock() - started
+            if number >= WARM_UP:
+                times.append(1000 * elapsed)
+    return [statistics.median(times) for times in durations]
 
 
-def latency_of_one_face(reference: Artifact, candidate: Artifact) -> tuple[float, float]:
-    """Of two model files as they run here, in milliseconds."""
+def compare_artifact_latency(reference: Artifact, candidate: Artifact) -> tuple[float, float]:
+    """Two model files as this machine runs them, in milliseconds."""
     before, after = (
         open_session(model.path, optimise=not needs_exact_arithmetic(model.card))
         for model in (reference, candidate)

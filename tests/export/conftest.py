@@ -15,7 +15,7 @@ from export.judges import WithLabels
 from export.predict import LabelledFaces, faces_hash
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.detector import FaceDetector
-from rankotom_edge.model.artifact import Artifact, load_artifact
+from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import FacesUsed
 from rankotom_edge.model.classifier import Classifier
 
@@ -24,11 +24,6 @@ SIDE = 192
 FACES = 600
 
 MakeJudge = Callable[..., WithLabels]
-
-
-@pytest.fixture(scope="session")
-def fp32() -> Artifact:
-    return load_artifact("ferplus-fp32")
 
 
 @pytest.fixture(scope="session")

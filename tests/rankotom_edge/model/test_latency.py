@@ -11,8 +11,8 @@ from rankotom_edge.model.latency import (
     WARM_UP,
     Latencies,
     compare_latency,
-    latency_of_one_face,
-    medians_in_turn,
+    compare_artifact_latency,
+    interleaved_medians,
 )
 from rankotom_edge.model.machine import this_machine
 from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
@@ -23,7 +23,7 @@ def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:
     # Each call takes as long as the clock moves between its two readings.
     ticks = [0.002, 0.0, 0.005, 0.0] * (WARM_UP + 3)
     readings = iter([0.0, *accumulate(ticks)])
-    medians = medians_in_turn(
+    medians = interleaved_medians(
         [lambda: called.append("a"), lambda: called.append("b")], 3, clock=lambda: next(readings)
     )
     assert medians == pytest.approx([2.0, 5.0])
@@ -33,7 +33,7 @@ def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:
 def test_a_first_slow_call_does_not_count() -> None:
     slow = [9.0] * (2 * WARM_UP)
     readings = iter([0.0, *accumulate(slow + [0.001, 0.0] * 3)])
-    assert medians_in_turn([lambda: None], 3, clock=lambda: next(readings)) == pytest.approx([1.0])
+    assert interleaved_medians([lambda: None], 3, clock=lambda: next(readings)) == pytest.approx([1.0])
 
 
 def test_a_ratio_below_one_is_faster() -> None:
@@ -43,7 +43,7 @@ def test_a_ratio_below_one_is_faster() -> None:
 def test_models_of_other_sizes_are_timed_on_faces_of_their_own(
     fp32: Artifact, tiny_artifact: Artifact
 ) -> None:
-    before, after = latency_of_one_face(fp32, tiny_artifact)
+    before, after = compare_artifact_latency(fp32, tiny_artifact)
     assert after < before
 
 
@@ -54,7 +54,7 @@ def test_a_model_takes_about_as_long_as_itself(fp32: Artifact) -> None:
 
 
 def test_time_that_others_have_the_machine_for_does_not_count(fp32: Artifact) -> None:
-    """A long call would be interrupted, and a short one not."""
+    """The scheduler interrupts a long call, and a short one not."""
     session = open_session(fp32.path)
 
     class Disturbed:
@@ -71,8 +71,8 @@ def test_time_that_others_have_the_machine_for_does_not_count(fp32: Artifact) ->
 
 @pytest.mark.skipif(
     this_machine() != "x86" or not {"avx512_vnni", "avx_vnni"} & features(CPUINFO.read_text()),
-    reason="this CPU has no VNNI, without which bytes are not multiplied so much faster",
+    reason="this CPU has no VNNI, on which the speed of INT8 rests",
 )
 def test_with_vnni_int8_is_at_least_two_and_a_half_times_as_fast() -> None:
-    before, after = latency_of_one_face(load_artifact(FP32), load_artifact(INT8))
+    before, after = compare_artifact_latency(load_artifact(FP32), load_artifact(INT8))
     assert before / after >= 2.5
