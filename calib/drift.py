@@ -324,7 +324,7 @@ def judge(drift: Drift, limits: Limits = DEFAULT_LIMITS) -> Verdict:
 def _change(before: Evaluation, after: Evaluation) -> dict[str, float]:
     change = {}
     for name in METRICS:
-        old, new = before.figures[name].value, after.figures[name].value
+        old, new = before.metrics[name].value, after.metrics[name].value
         if old is not None and new is not None:
             change[name] = new - old
     return change

@@ -1,26 +1,19 @@
-"""All that one set of predictions says about a model, with how far to trust each figure."""
+"""Everything that one set of predictions says about a model, and how far to trust each metric."""
 
 import math
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from calib import metrics
-from calib.arrays import IntArray
 from calib.blends import top2_match, vote_distance
+from calib.intervals import Interval
 from calib.metrics import Bin
 from calib.predictions import Predictions
-from calib.resampling import (
-    LARGE_BIN,
-    RESAMPLES,
-    ROUGH_INTERVALS,
-    Floor,
-    Interval,
-    bootstrap,
-    floor,
-)
+from calib.resampling import LARGE_BIN, RESAMPLES, ROUGH_INTERVALS, Floor, bootstrap, floor
 
 METRICS = (
     "accuracy",
@@ -35,12 +28,14 @@ METRICS = (
     "vote_distance",
 )
 CALIBRATION_METRICS = ("ece", "aece", "mce", "mce50")
-# On few faces many draws tie with the measured value, but for the order of their sums.
+# Every evaluation has them, as a share with an interval.
+REQUIRED_METRICS = ("accuracy", "ece", "aece", "mce")
+# On few faces many draws equal the measured value, except for the order of their sums.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Figure:
+class Estimate:
     """A metric's value, its 95 % interval, and its floor at this sample size.
 
     The value is None where the metric does not apply (no votes, no bin with 50 faces); only
@@ -60,12 +55,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class ClassFigures:
-    """One emotion: ``count`` faces are labelled with it, ``predicted`` are called it.
+class ClassMetrics:
+    """One emotion: ``count`` faces have it as their label, ``predicted`` as their prediction.
 
-    ``accuracy`` is over the labelled (recall); ``confidence`` and ``precision`` over the called:
-    what the model claims when it names this emotion, and how often that is true. ``ece`` is the
-    class-wise one.
+    ``accuracy`` is over the labelled faces (recall); ``confidence`` and ``precision`` are over the
+    predicted ones: what the model claims when it names this emotion, and how often it is right.
+    ``ece`` is class-wise.
     """
 
     name: str
@@ -77,27 +72,35 @@ class ClassFigures:
     ece: float
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "count": self.count,
-            "accuracy": self.accuracy,
-            "predicted": self.predicted,
-            "confidence": self.confidence,
-            "precision": self.precision,
-            "ece": self.ece,
-        }
+        entries = asdict(self)
+        del entries["name"]
+        return entries
+
+    @classmethod
+    def from_json(cls, name: str, saved: Mapping[str, Any]) -> "ClassMetrics":
+        return cls(
+            name=name,
+            count=_count(saved, "count"),
+            accuracy=_number_or_none(saved, "accuracy"),
+            predicted=_count(saved, "predicted"),
+            confidence=_number_or_none(saved, "confidence"),
+            precision=_number_or_none(saved, "precision"),
+            ece=_number(saved, "ece"),
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Evaluation:
-    """``confusion[label, predicted]`` counts faces; ``reliability`` is of the highest probability
-    of each face, ``other_bars`` of all the others; ``temperature`` is the one already applied."""
+    """``metrics`` has an entry for each of ``METRICS``; ``confusion[label][predicted]`` counts
+    faces. ``reliability`` is of the highest probability of each face, ``other_bars`` of all the
+    others; ``temperature`` is the one already applied."""
 
     n: int
     classes: tuple[str, ...]
-    figures: Mapping[str, Figure]
+    metrics: Mapping[str, Estimate]
     reliability: tuple[Bin, ...]
-    per_class: tuple[ClassFigures, ...]
-    confusion: IntArray
+    per_class: tuple[ClassMetrics, ...]
+    confusion: tuple[tuple[int, ...], ...]
     other_bars: tuple[Bin, ...] = ()
     temperature: float | None = None
     model: Mapping[str, object] = field(default_factory=dict)
@@ -108,31 +111,73 @@ class Evaluation:
         return "1 face" if self.n == 1 else f"{self.n:,} faces"
 
     def as_json(self) -> dict[str, object]:
-        """DESIGN's contract: fractions, and null for what does not apply.
+        """The output of ``rankotom-edge evaluate --json``: fractions, null for what does not apply.
 
-        Each metric is a field of its own; beside them ``intervals`` {metric: [low, high]},
+        Each metric is a field of its own, followed by ``intervals`` {metric: [low, high]},
         ``rough_intervals`` [metric], ``floor`` {metric: {mean, p95}}, ``consistent``
         {metric: true or false}, ``bins``, ``other_bars``, ``per_class`` by name, ``confusion``
         (rows are labels) and ``model``.
         """
-        calibration = {name: self.figures[name] for name in CALIBRATION_METRICS}
+        calibration = {name: self.metrics[name] for name in CALIBRATION_METRICS}
         return {
             "n": self.n,
-            **{name: figure.value for name, figure in self.figures.items()},
+            **{name: estimate.value for name, estimate in self.metrics.items()},
             "temperature": self.temperature,
             "intervals": {
-                name: interval_as_json(figure.interval) for name, figure in self.figures.items()
+                name: interval_as_json(estimate.interval) for name, estimate in self.metrics.items()
             },
             "rough_intervals": list(ROUGH_INTERVALS),
-            "floor": {name: _floor_as_json(figure.floor) for name, figure in calibration.items()},
-            "consistent": {name: figure.consistent for name, figure in calibration.items()},
-            "bins": [_bin_as_json(bin_) for bin_ in self.reliability],
-            "other_bars": [_bin_as_json(bin_) for bin_ in self.other_bars],
-            "per_class": {figures.name: figures.as_json() for figures in self.per_class},
+            "floor": {
+                name: estimate.floor and asdict(estimate.floor)
+                for name, estimate in calibration.items()
+            },
+            "consistent": {name: estimate.consistent for name, estimate in calibration.items()},
+            "bins": [asdict(bin_) for bin_ in self.reliability],
+            "other_bars": [asdict(bin_) for bin_ in self.other_bars],
+            "per_class": {emotion.name: emotion.as_json() for emotion in self.per_class},
             "classes": list(self.classes),
-            "confusion": self.confusion.tolist(),
+            "confusion": [list(row) for row in self.confusion],
             "model": dict(self.model),
         }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> "Evaluation":
+        """Read what ``as_json`` wrote, now or in an earlier version with fewer fields.
+
+        Only ``n`` and accuracy, ECE, AECE and MCE with their intervals must be there. Raises
+        KeyError for a missing field and ValueError for one that is not what it should be.
+        """
+        intervals = _mapping(saved["intervals"])
+        floors = _mapping(saved.get("floor", {}))
+        per_class = _mapping(saved.get("per_class", {}))
+        classes = tuple(str(name) for name in _list(saved.get("classes", [*per_class])))
+        for name in REQUIRED_METRICS:
+            if not 0 <= _number(saved, name) <= 1 or intervals[name] is None:
+                raise ValueError(f"{name} is not a share with its interval")
+        return cls(
+            n=_count(saved, "n"),
+            classes=classes,
+            metrics={
+                name: Estimate(
+                    _number_or_none(saved, name),
+                    _interval(intervals.get(name)),
+                    _floor(floors.get(name)),
+                )
+                for name in METRICS
+            },
+            reliability=tuple(_bin(_mapping(bin_)) for bin_ in _list(saved.get("bins", []))),
+            per_class=tuple(
+                ClassMetrics.from_json(name, _mapping(per_class[name]))
+                for name in (classes if per_class else ())
+            ),
+            confusion=tuple(
+                tuple(int(count) for count in _list(row))
+                for row in _list(saved.get("confusion", []))
+            ),
+            other_bars=tuple(_bin(_mapping(bin_)) for bin_ in _list(saved.get("other_bars", []))),
+            temperature=_number_or_none(saved, "temperature"),
+            model=dict(_mapping(saved.get("model", {}))),
+        )
 
 
 def evaluate(
@@ -145,8 +190,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure the predictions as they are.
 
-    ``temperature`` and ``model`` are only noted: the temperature is the one that made these
-    probabilities, the model whatever (JSON) is worth knowing about it.
+    ``temperature`` and ``model`` are only noted: the temperature that made these probabilities,
+    and anything worth knowing about the model, as JSON.
     """
     classwise = metrics.classwise_ece(predictions.probabilities, predictions.labels)
     values = {**_values(predictions), "classwise_ece": float(classwise.mean())}
@@ -156,18 +201,18 @@ def evaluate(
     return Evaluation(
         n=len(predictions),
         classes=predictions.classes,
-        figures=MappingProxyType(
-            {name: Figure(values[name], intervals.get(name), floors.get(name)) for name in METRICS}
-        ),
+        metrics={
+            name: Estimate(values[name], intervals.get(name), floors.get(name)) for name in METRICS
+        },
         reliability=metrics.reliability(predictions.confidence, predictions.correct),
         per_class=tuple(
-            _class_figures(predictions, confusion, index, float(error))
+            _class_metrics(predictions, confusion, index, float(error))
             for index, error in enumerate(classwise)
         ),
         confusion=confusion,
         other_bars=metrics.other_bars(predictions.probabilities, predictions.labels),
         temperature=temperature,
-        model=MappingProxyType(dict(model or {})),
+        model=dict(model or {}),
     )
 
 
@@ -193,25 +238,26 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
     }
 
 
-def _confusion(predictions: Predictions) -> IntArray:
+def _confusion(predictions: Predictions) -> tuple[tuple[int, ...], ...]:
     classes = len(predictions.classes)
     cells = predictions.labels * classes + predictions.predicted
-    return np.bincount(cells, minlength=classes**2).reshape(classes, classes).astype(np.int64)
+    counts = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+    return tuple(tuple(row) for row in counts.tolist())
 
 
-def _class_figures(
-    predictions: Predictions, confusion: IntArray, index: int, error: float
-) -> ClassFigures:
-    labelled, called = int(confusion[index].sum()), int(confusion[:, index].sum())
-    right = int(confusion[index, index])
+def _class_metrics(
+    predictions: Predictions, confusion: tuple[tuple[int, ...], ...], index: int, error: float
+) -> ClassMetrics:
+    labelled, predicted = sum(confusion[index]), sum(row[index] for row in confusion)
+    right = confusion[index][index]
     claimed = predictions.confidence[predictions.predicted == index]
-    return ClassFigures(
+    return ClassMetrics(
         name=predictions.classes[index],
         count=labelled,
         accuracy=right / labelled if labelled else None,
-        predicted=called,
-        confidence=float(claimed.mean()) if called else None,
-        precision=right / called if called else None,
+        predicted=predicted,
+        confidence=float(claimed.mean()) if predicted else None,
+        precision=right / predicted if predicted else None,
         ece=error,
     )
 
@@ -225,15 +271,59 @@ def interval_as_json(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def _floor_as_json(bound: Floor | None) -> dict[str, float] | None:
-    return None if bound is None else {"mean": bound.mean, "p95": bound.p95}
+def _interval(saved: object) -> Interval | None:
+    if saved is None:
+        return None
+    ends = dict(zip(("low", "high"), _list(saved), strict=True))
+    interval = Interval(_number(ends, "low"), _number(ends, "high"))
+    if interval.low > interval.high:
+        raise ValueError(f"the interval {saved!r} ends before it starts")
+    return interval
 
 
-def _bin_as_json(bin_: Bin) -> dict[str, float | None]:
-    return {
-        "low": bin_.low,
-        "high": bin_.high,
-        "count": bin_.count,
-        "confidence": bin_.confidence,
-        "accuracy": bin_.accuracy,
-    }
+def _floor(saved: object) -> Floor | None:
+    if saved is None:
+        return None
+    return Floor(mean=_number(_mapping(saved), "mean"), p95=_number(_mapping(saved), "p95"))
+
+
+def _bin(saved: Mapping[str, Any]) -> Bin:
+    count = _count(saved, "count")
+    return Bin(
+        low=_number(saved, "low"),
+        high=_number(saved, "high"),
+        count=count,
+        confidence=_number(saved, "confidence") if count else None,
+        accuracy=_number(saved, "accuracy") if count else None,
+    )
+
+
+def _mapping(saved: object) -> Mapping[str, Any]:
+    if not isinstance(saved, Mapping):
+        raise ValueError(f"{saved!r} is not a JSON object")
+    return saved
+
+
+def _list(saved: object) -> list[Any]:
+    if not isinstance(saved, list):
+        raise ValueError(f"{saved!r} is not a list")
+    return saved
+
+
+def _number(saved: Mapping[str, Any], name: str) -> float:
+    """Python's JSON also reads NaN, Infinity, and integers beyond any float: refuse them."""
+    value = saved[name]
+    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} is {value!r}, not a number")
+    return float(value)
+
+
+def _number_or_none(saved: Mapping[str, Any], name: str) -> float | None:
+    return None if saved.get(name) is None else _number(saved, name)
+
+
+def _count(saved: Mapping[str, Any], name: str) -> int:
+    value = saved[name]
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is {value!r}, not a number of faces")
+    return value

@@ -47,8 +47,8 @@ def _figure_row(drift: Drift, name: str, check: LimitCheck | None) -> Row:
     fair = name not in ROUGH_INTERVALS
     before, after = (
         (
-            figure_text(evaluation.figures[name].value, digits),
-            span_text(evaluation.figures[name].interval, digits) if fair else UNFAIR,
+            figure_text(evaluation.metrics[name].value, digits),
+            span_text(evaluation.metrics[name].interval, digits) if fair else UNFAIR,
         )
         for evaluation in (drift.reference, drift.candidate)
     )

@@ -119,7 +119,7 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
         _table(figure, axes["table"], drift, limits)
         for moment, evaluation in (("before", drift.reference), ("after", drift.candidate)):
             _reliability(axes[moment], axes[f"{moment} counts"], evaluation.reliability)
-            error = percent(evaluation.figures["ece"].value, 2)
+            error = percent(evaluation.metrics["ece"].value, 2)
             name = _ending(model_name(evaluation))
             axes[moment].set_title(f"{moment.title()}: {name}, ECE {error}")
         _changes(axes["changes"], drift, limits)
@@ -243,7 +243,7 @@ def _errors_over_floor(axes: "Axes", evaluation: Evaluation) -> None:
     """Each calibration error with its interval, over the band that chance alone explains."""
     shown = [
         (NAMES[name][0], figure)
-        for name, figure in evaluation.figures.items()
+        for name, figure in evaluation.metrics.items()
         if name in ("ece", "aece", "mce50") and figure.value is not None
     ]
     for row, (_, figure) in enumerate(shown):

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from calib.blends import PAIR_SHARE, SECOND_SHARE, CompoundHeatmap
 from calib.drift import ClassDrift, Drift, LimitCheck, Limits, Verdict, check_limits
-from calib.evaluation import ClassFigures, Evaluation, Figure
+from calib.evaluation import ClassMetrics, Estimate, Evaluation
 from calib.reports.charts import (
     HEATMAP_ROWS,
     Heatmap,
@@ -131,7 +131,7 @@ def _how_to_read(evaluation: Evaluation) -> str:
         "the floor tells what part is noise.",
         "MCE hangs on the emptiest bins and has no fair interval.",
     ]
-    if evaluation.figures["mce50"].value is not None:
+    if evaluation.metrics["mce50"].value is not None:
         sentences.append(f"MCE, {LARGE_BIN}+: over bins with at least {LARGE_BIN} faces.")
     return " ".join(sentences)
 
@@ -145,13 +145,13 @@ def _figures_table(evaluation: Evaluation) -> RenderableType:
         ("at most", "right"),
         ("", "left"),
     )
-    for name, figure in evaluation.figures.items():
+    for name, figure in evaluation.metrics.items():
         if figure.value is not None:
             table.add_row(*_figure_cells(name, figure))
     return table
 
 
-def _figure_cells(name: str, figure: Figure) -> list[RenderableType]:
+def _figure_cells(name: str, figure: Estimate) -> list[RenderableType]:
     label, digits = NAMES[name]
     cells: list[RenderableType] = [
         label,
@@ -169,7 +169,7 @@ def _figure_cells(name: str, figure: Figure) -> list[RenderableType]:
     ]
 
 
-def _span(name: str, figure: Figure) -> str:
+def _span(name: str, figure: Estimate) -> str:
     """Only what holds the figure 95 times in 100 is called a 95 % interval."""
     return "" if name in ROUGH_INTERVALS else span_text(figure.interval, NAMES[name][1])
 
@@ -195,7 +195,7 @@ def _class_table(evaluation: Evaluation) -> RenderableType:
     return Group(FirstThatFits((wide, narrow)), key, *_hidden_classes(len(evaluation.per_class)))
 
 
-def _class_cells(figures: ClassFigures) -> list[RenderableType]:
+def _class_cells(figures: ClassMetrics) -> list[RenderableType]:
     precision = Text(percent(figures.precision))
     if figures.precision is not None and figures.confidence is not None:
         precision.stylize(BLUE if figures.precision >= figures.confidence else ORANGE)
@@ -210,13 +210,12 @@ def _class_cells(figures: ClassFigures) -> list[RenderableType]:
 
 
 def _mistaken_for(evaluation: Evaluation, index: int) -> Text:
-    row = evaluation.confusion[index].copy()
-    faces = int(row.sum())
-    row[index] = 0
-    if not row.any():
+    row = evaluation.confusion[index]
+    mistakes = [*row[:index], 0, *row[index + 1 :]]
+    if not any(mistakes):
         return Text("–", style=FAINT)
-    other = int(row.argmax())
-    return Text(f"{evaluation.classes[other]} {percent(row[other] / faces, 0)}", style=FAINT)
+    other = mistakes.index(max(mistakes))
+    return Text(f"{evaluation.classes[other]} {percent(row[other] / sum(row), 0)}", style=FAINT)
 
 
 def _hidden_classes(classes: int) -> list[RenderableType]:
@@ -255,15 +254,15 @@ def _change_cells(
     spread = None if name in ROUGH_INTERVALS else drift.intervals.get(name)
     return [
         label,
-        _measured(name, drift.reference.figures[name]),
-        _measured(name, drift.candidate.figures[name]),
+        _measured(name, drift.reference.metrics[name]),
+        _measured(name, drift.candidate.metrics[name]),
         _two_lines(signed_text(change, digits), signed_span_text(spread, digits), "bold"),
         "" if spread is None else IntervalPlot(change, spread, check),
         "" if check is None else _limit(check),
     ]
 
 
-def _measured(name: str, figure: Figure) -> RenderableType:
+def _measured(name: str, figure: Estimate) -> RenderableType:
     """The figure, its interval beneath, and beneath that its floor."""
     digits = NAMES[name][1]
     figures = _two_lines(figure_text(figure.value, digits), _span(name, figure))

@@ -20,7 +20,7 @@ def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
     The ECE alone decides: of two figures, each held against its own 1 in 20, one would be beyond
     chance more often than that. The AECE has its own mark in its own row.
     """
-    figure = evaluation.figures["ece"]
+    figure = evaluation.metrics["ece"]
     value = percent(figure.value, 2)
     ceiling = percent(figure.floor.p95 if figure.floor else None, 2)
     samples = f"in only 1 of 20 samples of {evaluation.faces}"
@@ -29,7 +29,7 @@ def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
             f"Consistent with perfect calibration: its ECE is {value}, and a perfectly calibrated "
             f"model shows more than {ceiling} {samples}."
         )
-    said, right = mean_confidence(evaluation), evaluation.figures["accuracy"].value or 0.0
+    said, right = mean_confidence(evaluation), evaluation.metrics["accuracy"].value or 0.0
     attitude = "Too sure of itself" if said > right else "Not sure enough"
     if abs(said - right) < MIXED:
         attitude = "Too sure in places, not sure enough in others"

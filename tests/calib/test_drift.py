@@ -105,7 +105,7 @@ def test_the_change_is_candidate_less_reference(make_predictions: MakePrediction
     before, after = make_predictions(), make_predictions(temperature=0.5)
     drift = measure_drift(before, after, resamples=100)
     for name in ("accuracy", "ece", "aece", "mce", "nll", "brier", "top2_match"):
-        old, new = drift.reference.figures[name].value, drift.candidate.figures[name].value
+        old, new = drift.reference.metrics[name].value, drift.candidate.metrics[name].value
         assert old is not None
         assert new is not None
         assert drift.change[name] == new - old

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calib import metrics
-from calib.evaluation import Figure, evaluate
+from calib.evaluation import Estimate, Evaluation, evaluate
+from calib.intervals import Interval
 from calib.predictions import Predictions
 from calib.resampling import Floor
 
@@ -41,7 +42,7 @@ def tiny() -> Predictions:
 
 def test_the_figures_are_those_of_the_metrics(make_predictions: MakePredictions) -> None:
     predictions = make_predictions()
-    figures = evaluate(predictions, resamples=50).figures
+    figures = evaluate(predictions, resamples=50).metrics
     confidence, correct = predictions.confidence, predictions.correct
     assert figures["ece"].value == metrics.ece(confidence, correct)
     assert figures["aece"].value == metrics.adaptive_ece(confidence, correct)
@@ -52,7 +53,7 @@ def test_the_figures_are_those_of_the_metrics(make_predictions: MakePredictions)
 def test_only_calibration_errors_have_a_floor_and_all_figures_an_interval(
     make_predictions: MakePredictions,
 ) -> None:
-    figures = evaluate(make_predictions(), resamples=50).figures
+    figures = evaluate(make_predictions(), resamples=50).metrics
     with_floor = {name for name, figure in figures.items() if figure.floor is not None}
     assert with_floor == {"ece", "aece", "mce", "mce50"}
     assert all(figure.interval is not None for figure in figures.values())
@@ -63,13 +64,13 @@ def test_a_calibrated_model_is_consistent_and_an_overconfident_one_is_not(
 ) -> None:
     calibrated = evaluate(make_predictions(faces=2000), resamples=200)
     overconfident = evaluate(make_predictions(faces=2000, temperature=0.5), resamples=200)
-    assert calibrated.figures["ece"].consistent is True
-    assert overconfident.figures["ece"].consistent is False
-    assert calibrated.figures["accuracy"].consistent is None
+    assert calibrated.metrics["ece"].consistent is True
+    assert overconfident.metrics["ece"].consistent is False
+    assert calibrated.metrics["accuracy"].consistent is None
 
 
 def test_a_value_that_equals_its_floor_but_for_rounding_is_consistent() -> None:
-    assert Figure(0.1 + 0.2, None, Floor(mean=0.1, p95=0.3)).consistent is True
+    assert Estimate(0.1 + 0.2, None, Floor(mean=0.1, p95=0.3)).consistent is True
 
 
 def test_each_class_tells_what_is_claimed_and_what_is_true() -> None:
@@ -83,7 +84,7 @@ def test_each_class_tells_what_is_claimed_and_what_is_true() -> None:
 
 
 def test_the_confusion_has_labels_in_rows() -> None:
-    assert evaluate(tiny(), resamples=10).confusion.tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 0]]
+    assert evaluate(tiny(), resamples=10).confusion == ((1, 0, 0), (1, 1, 0), (0, 0, 0))
 
 
 def test_the_json_holds_the_contract_and_plain_values(make_predictions: MakePredictions) -> None:
@@ -95,7 +96,7 @@ def test_the_json_holds_the_contract_and_plain_values(make_predictions: MakePred
     assert document["n"] == 400
     assert document["temperature"] == 0.6
     assert document["model"] == {"name": "ferplus-int8"}
-    assert document["ece"] == evaluation.figures["ece"].value
+    assert document["ece"] == evaluation.metrics["ece"].value
     low, high = document["intervals"]["ece"]
     assert low < document["ece"] < high
     assert document["floor"]["ece"].keys() == {"mean", "p95"}
@@ -149,6 +150,85 @@ def test_the_order_of_the_faces_changes_no_figure(make_predictions: MakePredicti
         whole.probabilities[shuffled], whole.labels[shuffled], votes=whole.votes[shuffled]
     )
     first, second = evaluate(whole, resamples=10), evaluate(again, resamples=10)
-    for name, figure in first.figures.items():
-        assert second.figures[name].value == pytest.approx(figure.value, abs=1e-12)
-    assert np.array_equal(first.confusion, second.confusion)
+    for name, figure in first.metrics.items():
+        assert second.metrics[name].value == pytest.approx(figure.value, abs=1e-12)
+    assert first.confusion == second.confusion
+
+
+def test_an_evaluation_is_read_back_from_its_json(make_predictions: MakePredictions) -> None:
+    for predictions in (make_predictions(), tiny()):
+        evaluation = evaluate(
+            predictions, temperature=0.6, model={"name": "ferplus-int8"}, resamples=20
+        )
+        again = Evaluation.from_json(as_strict_json(evaluation.as_json()))
+        assert again == evaluation
+        assert again.as_json() == evaluation.as_json()
+
+
+def test_an_artifact_keeps_the_classes_in_order_though_its_keys_are_sorted() -> None:
+    evaluation = evaluate(
+        Predictions(np.array([[0.8, 0.2]]), np.array([0]), ("sad", "glad")), resamples=10
+    )
+    text = json.dumps(evaluation.as_json(), sort_keys=True)
+    assert [each.name for each in Evaluation.from_json(json.loads(text)).per_class] == [
+        "sad",
+        "glad",
+    ]
+
+
+SHARES = dict.fromkeys(("accuracy", "ece", "aece", "mce"), 0.25)
+SMALLEST: dict[str, Any] = {"n": 20, **SHARES, "intervals": {name: [0.2, 0.3] for name in SHARES}}
+
+
+def test_an_old_file_with_the_shares_alone_is_read() -> None:
+    evaluation = Evaluation.from_json(SMALLEST)
+    assert (evaluation.n, evaluation.metrics["ece"].value) == (20, 0.25)
+    assert evaluation.metrics["ece"].interval == Interval(0.2, 0.3)
+    assert evaluation.metrics["nll"] == Estimate(None)
+    assert (evaluation.reliability, evaluation.other_bars, evaluation.per_class) == ((), (), ())
+    assert Evaluation.from_json(evaluation.as_json()) == evaluation
+
+
+@pytest.mark.parametrize("missing", ["n", "accuracy", "mce", "intervals"])
+def test_a_missing_field_is_named(missing: str) -> None:
+    with pytest.raises(KeyError, match=missing):
+        Evaluation.from_json({name: each for name, each in SMALLEST.items() if name != missing})
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"nll": "low"}, "nll is 'low', not a number"),
+        ({"brier": float("nan")}, "brier is nan"),
+        ({"brier": 10**400}, "brier is 1000"),
+        ({"n": -1}, "n is -1, not a number of faces"),
+        ({"accuracy": 2}, "accuracy is not a share"),
+        ({"intervals": {**SMALLEST["intervals"], "ece": None}}, "ece is not a share"),
+        ({"intervals": {**SMALLEST["intervals"], "ece": [0.3, 0.2]}}, "ends before it starts"),
+        ({"intervals": {**SMALLEST["intervals"], "ece": [0.3]}}, "shorter"),
+        ({"intervals": [0, 1]}, "not a JSON object"),
+        ({"bins": {}}, "not a list"),
+        ({"bins": [7]}, "7 is not a JSON object"),
+        ({"floor": {"ece": {"mean": 0.1, "p95": "high"}}}, "p95 is 'high'"),
+        ({"confusion": [["many"]]}, "many"),
+    ],
+)
+def test_a_field_that_is_not_what_it_should_be_is_refused(
+    damage: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Evaluation.from_json({**SMALLEST, **damage})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"floor": {"ece": {"p59": 0.1}}},
+        {"bins": [{"low": 0, "high": 1, "count": 20, "confidence": 0.5}]},
+        {"per_class": {"calm": {"count": 20}}},
+        {"classes": ["calm"], "per_class": {"glad": {}}},
+    ],
+)
+def test_an_entry_without_one_of_its_fields_is_refused(damage: dict[str, object]) -> None:
+    with pytest.raises(KeyError):
+        Evaluation.from_json({**SMALLEST, **damage})

@@ -27,8 +27,8 @@ def test_every_figure_that_was_asked_for_has_a_row(drift: Drift) -> None:
 
 def test_each_model_has_its_own_interval(drift: Drift) -> None:
     row = rows_of(drift)["ECE"]
-    assert row.before[1] == span_text(drift.reference.figures["ece"].interval, 2)
-    assert row.after[1] == span_text(drift.candidate.figures["ece"].interval, 2)
+    assert row.before[1] == span_text(drift.reference.metrics["ece"].interval, 2)
+    assert row.after[1] == span_text(drift.candidate.metrics["ece"].interval, 2)
     assert row.before[1] != row.after[1]
 
 

@@ -53,7 +53,7 @@ def drifted(noise: float = 0.5, **known: float) -> Drift:
 
 def test_each_calibration_error_stands_beside_its_interval_and_its_floor() -> None:
     evaluation = evaluated()
-    figure = evaluation.figures["ece"]
+    figure = evaluation.metrics["ece"]
     assert figure.value is not None
     assert figure.interval is not None
     assert figure.floor is not None
@@ -73,7 +73,7 @@ def test_before_and_after_stand_over_their_floors() -> None:
         row = next(index for index, line in enumerate(lines) if line.startswith(start))
         (beneath,) = (line for line in lines[row : row + 3] if "floor" in line)
         for evaluation in (drift.reference, drift.candidate):
-            figure = evaluation.figures[name]
+            figure = evaluation.metrics[name]
             assert figure.floor is not None
             mark = "✓" if figure.consistent else "✗"
             assert f"{mark} floor {100 * figure.floor.p95:.{digits}f}" in beneath
@@ -212,7 +212,7 @@ def test_a_drift_report_shows_before_and_after_side_by_side() -> None:
     text = printed(drift_report(drift, judge(drift), Limits()))
     assert any(line.count("93–100") == 2 for line in text.splitlines())
     before, after = (
-        f"{100 * (each.figures['ece'].value or 0):.2f} %"
+        f"{100 * (each.metrics['ece'].value or 0):.2f} %"
         for each in (drift.reference, drift.candidate)
     )
     assert any(before in line and after in line for line in text.splitlines())

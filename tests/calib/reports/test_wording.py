@@ -17,7 +17,7 @@ def test_a_calibrated_model_is_called_consistent_with_perfect_calibration(
     make_predictions: MakePredictions,
 ) -> None:
     evaluation = evaluate(make_predictions(2000), resamples=100)
-    floor = evaluation.figures["ece"].floor
+    floor = evaluation.metrics["ece"].floor
     assert floor is not None
     consistent, words = calibration_verdict(evaluation)
     assert consistent
@@ -44,10 +44,10 @@ def test_an_adaptive_error_beyond_chance_does_not_overrule_the_ece(
     make_predictions: MakePredictions,
 ) -> None:
     evaluation = evaluate(make_predictions(2000), resamples=100)
-    beyond = replace(evaluation.figures["aece"], floor=Floor(mean=0.0, p95=0.0))
+    beyond = replace(evaluation.metrics["aece"], floor=Floor(mean=0.0, p95=0.0))
     assert beyond.consistent is False
     assert calibration_verdict(
-        replace(evaluation, figures={**evaluation.figures, "aece": beyond})
+        replace(evaluation, metrics={**evaluation.metrics, "aece": beyond})
     ) == calibration_verdict(evaluation)
 
 
