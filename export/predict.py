@@ -16,8 +16,8 @@ from rankotom_edge.model.artifact import INPUT, LOGITS, PROBABILITIES, Artifact
 from rankotom_edge.model.card import CropContract, FacesUsed
 from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
 from rankotom_edge.model.target import needs_exact_arithmetic
+from train.data.crops import load_crops
 from train.data.datasets import FaceSet
-from train.data.framing import framed
 
 BATCH = 64
 
@@ -48,7 +48,7 @@ def labelled_faces(
     if faces.votes is not None:
         votes = np.zeros((len(faces), len(classes)))
         votes[:, columns] = faces.votes
-    pixels = framed(faces, crop.size, crop.channels, None, cache)
+    pixels = load_crops(faces, crop.size, crop.channels, None, cache)
     used = FacesUsed(faces.name, len(faces), faces_hash(pixels, labels))
     return LabelledFaces(used, pixels, labels, votes)
 

@@ -65,7 +65,7 @@ def batches(
     order = shuffled(len(faces.fer), recipe.seed, epoch, "fer")
     blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
-    steps = steps_an_epoch(recipe, faces)
+    steps = steps_per_epoch(recipe, faces)
     if recipe.face_recognition and faces.fr is not None and blends:
         rounds = -(-steps * blends // len(faces.fr))
         fr_order = np.concatenate(
@@ -106,7 +106,7 @@ def batches(
         )
 
 
-def steps_an_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
+def steps_per_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
     """Whole batches only; what is left over differs from epoch to epoch."""
     return len(faces.fer) // recipe.batch
 

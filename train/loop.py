@@ -23,7 +23,7 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from calib.errors import RankotomError
 from train.augment import augment, scale_pixels
-from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_an_epoch
+from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_per_epoch
 from train.blend import blend_faces, blend_labels
 from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
 from train.losses import cross_entropy, focal, ranking
@@ -60,8 +60,8 @@ def train(
         thresholds, first = checkpoint.thresholds, checkpoint.epoch
 
     parallel = ranks.wrap(network)
-    steps = steps_an_epoch(recipe, faces)
-    with RunLog(run, recipe, done=first, shown=ranks.leads) as log:
+    steps = steps_per_epoch(recipe, faces)
+    with RunLog(run, recipe, done=first, shown=ranks.is_leader) as log:
         for epoch in range(first, recipe.epochs):
             log.start_epoch(epoch, steps)
             correct = CorrectConfidence.none(len(faces.classes))
@@ -80,7 +80,7 @@ def train(
             thresholds = update_thresholds(
                 thresholds, CorrectConfidence(total, count), epoch, beta=recipe.threshold_beta
             )
-            if ranks.leads:
+            if ranks.is_leader:
                 logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
                 # The row before the checkpoint: a run killed in between lives the epoch again and
                 # writes its row again, where the other order would leave the row out for ever.
@@ -126,7 +126,7 @@ def rank_o_tom(
     chosen = torch.ones_like(first, dtype=torch.bool)
     if batch.fr is not None:
         view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
-        with torch.no_grad(), as_it_is_used(network), precision(recipe, faces.device):
+        with torch.no_grad(), evaluation_mode(network), precision(recipe, faces.device):
             opinion_a, opinion_b = (
                 network(view).float().softmax(dim=1) for view in (view_a, view_b)
             )
@@ -197,7 +197,7 @@ def label_loss(recipe: Recipe, logits: Tensor, targets: Tensor) -> Tensor:
 
 
 @contextmanager
-def as_it_is_used(network: nn.Module) -> Iterator[None]:
+def evaluation_mode(network: nn.Module) -> Iterator[None]:
     """Running statistics and no dropout, for the time being."""
     network.eval()
     try:

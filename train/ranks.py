@@ -30,7 +30,7 @@ class Ranks:
     device: torch.device
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         return self.rank == 0
 
     def part(self, count: int, together: int = 1) -> slice:
@@ -56,15 +56,15 @@ class Ranks:
         return tuple(self.sum(torch.tensor(numbers, dtype=torch.float64)).tolist())
 
     @contextmanager
-    def leading_first(self) -> Iterator[None]:
+    def leader_first(self) -> Iterator[None]:
         """The others wait, and find on disk what the leading rank leaves there."""
-        if not self.leads:
+        if not self.is_leader:
             try:
                 distributed.barrier()
             except RuntimeError as error:  # the connection is closed
                 raise RankotomError("The leading process ended; it has said why.") from error
         yield
-        if self.leads and self.world > 1:
+        if self.is_leader and self.world > 1:
             distributed.barrier()
 
     def mean(self, values: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ class Ranks:
 
 
 @contextmanager
-def joined_ranks() -> Iterator[Ranks]:
+def join_ranks() -> Iterator[Ranks]:
     """The process group that torchrun asks for, or one process alone."""
     local = int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")

@@ -156,7 +156,7 @@ def find_recipe(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def adapted(
+def override_recipe(
     recipe: Recipe,
     *,
     epochs: int | None = None,

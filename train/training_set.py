@@ -8,41 +8,42 @@ from numpy.typing import NDArray
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing
 from train.batches import TrainingFaces
-from train.data.datasets import FaceSet, half, load_dataset
-from train.data.framing import framed, measure_framing
+from train.data.crops import load_crops
+from train.data.datasets import FaceSet, load_dataset, validation_half
+from train.data.framing import measure_framing
 from train.recipe import Recipe
 
 
-def training_faces(
+def load_training_faces(
     recipe: Recipe,
     folder: Path,
     cache: Path,
     check_count: bool = True,
 ) -> TrainingFaces:
     fer = load_dataset(recipe.dataset, folder, "train", check_count)
-    choose = half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
+    choose = validation_half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
     assert fer.labels is not None
     assert choose.labels is not None
 
     def pixels(faces: FaceSet, framing: Framing | None = None) -> NDArray[np.uint8]:
-        return framed(faces, recipe.size, recipe.channels, framing, cache)
+        return load_crops(faces, recipe.size, recipe.channels, framing, cache)
 
     faces, fr = pixels(fer), None
     if recipe.face_recognition:
         lfw = load_dataset("lfw", folder, "train", check_count)
-        fr = pixels(lfw, framing_of(recipe, faces))
+        fr = pixels(lfw, dataset_framing(recipe, faces))
     return TrainingFaces(
         classes=fer.classes,
         fer=faces,
         labels=fer.labels,
-        targets=targets_of(recipe, fer),
+        targets=training_targets(recipe, fer),
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,
     )
 
 
-def framing_of(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
+def dataset_framing(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
     """Where a data set has its eyes and mouths: FERPlus's is measured, others are by a sample."""
     if recipe.dataset == "ferplus":
         return FERPLUS_FRAMING
@@ -50,7 +51,7 @@ def framing_of(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
     return measure_framing(grey).framing
 
 
-def targets_of(recipe: Recipe, faces: FaceSet) -> NDArray[np.float32]:
+def training_targets(recipe: Recipe, faces: FaceSet) -> NDArray[np.float32]:
     """One-hot labels, the shares of the votes, or the mean of both, (n, k)."""
     assert faces.labels is not None
     majority = np.eye(len(faces.classes), dtype=np.float32)[faces.labels]

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from calib.errors import RankotomError
 from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
+from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
-from train.data.framing import framed
 from train.networks import build_network, find_network
 from train.script import run as run_script
 
@@ -103,7 +103,7 @@ def main(
     folder = data_folder(data)
     recipe = load_checkpoint(runs[0] / "checkpoint.safetensors").recipe
     train = load_dataset(recipe["dataset"], folder, "train")
-    faces = framed(train, recipe["size"], recipe["channels"], None, folder / "framed")
+    faces = load_crops(train, recipe["size"], recipe["channels"], None, folder / "framed")
     soup(runs, run, faces, len(train.classes))
     print(run / "checkpoint.safetensors")
 

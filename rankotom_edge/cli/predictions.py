@@ -202,13 +202,13 @@ def entitled(evaluation: "Evaluation", title: str) -> "Evaluation":
 
 def chosen_faces(choice: FacesChoice) -> "FaceSet":
     """Part of a data set is measured all the same: the report says how many faces there were."""
-    from train.data.datasets import data_folder, half, load_dataset
+    from train.data.datasets import data_folder, load_dataset, validation_half
 
     dataset, split = choice.dataset or Dataset.ferplus, choice.split or Split.valid
     faces = load_dataset(dataset.value, data_folder(choice.data), split.value, check_count=False)
     if choice.half is None:
         return faces
-    return half(faces, choice.half.value)
+    return validation_half(faces, choice.half.value)
 
 
 def check_saved_name(path: Path | None) -> None:

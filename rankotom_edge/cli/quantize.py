@@ -104,7 +104,7 @@ def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
     from export.unlabelled import unlabelled_faces
     from rankotom_edge.model.artifact import PROBABILITIES
     from rankotom_edge.model.onnx_runtime import open_session
-    from train.data.datasets import data_folder, half, load_dataset
+    from train.data.datasets import data_folder, load_dataset, validation_half
 
     card = parent.card
     if wish.unlabelled is not None:
@@ -133,7 +133,7 @@ def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
         ) from error
     cache = data_folder(None) / "framed"
     choose, report = (
-        labelled_faces(half(valid, which), card.crop, card.labels, cache)
+        labelled_faces(validation_half(valid, which), card.crop, card.labels, cache)
         for which in ("choose", "report")
     )
     check_enough(choose.used, report.used)

@@ -92,16 +92,16 @@ def train(
         from train.loop import train as train_recipe
         from train.networks import find_network
         from train.progress import read_metrics
-        from train.ranks import joined_ranks
-        from train.recipe import adapted, find_recipe
-        from train.training_set import training_faces
+        from train.ranks import join_ranks
+        from train.recipe import find_recipe, override_recipe
+        from train.training_set import load_training_faces
 
     if listed:
         show(recipes_report(), None)
         return
     if recipe is None:
         raise typer.BadParameter("which recipe? rankotom-edge train --list shows them")
-    chosen = adapted(
+    chosen = override_recipe(
         find_recipe(recipe),
         epochs=epochs,
         seed=seed,
@@ -113,14 +113,14 @@ def train(
     if threads is not None:
         torch.set_num_threads(threads)
     try:
-        with joined_ranks() as ranks:
-            with ranks.leading_first():
-                faces = training_faces(chosen, faces_folder, faces_folder / "framed", check_count)
+        with join_ranks() as ranks:
+            with ranks.leader_first():
+                faces = load_training_faces(chosen, faces_folder, faces_folder / "framed", check_count)
             checkpoint = train_recipe(chosen, faces, folder, ranks, weights)
     except KeyboardInterrupt:
         print(f"\ninterrupted: {what_is_left(folder)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    if not ranks.leads:
+    if not ranks.is_leader:
         return
     rows = read_metrics(folder)
     if not rows:

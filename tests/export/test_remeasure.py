@@ -15,13 +15,14 @@ from export.artifact_writer import write_artifact
 from export.predict import labelled_faces
 from export.remeasure import measured_again
 from rankotom_edge.model.artifact import Artifact, read_artifact
-from train.data.datasets import half, load_dataset
+from train.data.datasets import load_dataset, validation_half
 
 
 @pytest.fixture
 def measured(tiny_artifact: Artifact, made_ferplus: Path, tmp_path: Path) -> Artifact:
     """A card from before ``other_bars``, of faces that are still there."""
-    faces = half(load_dataset("ferplus", made_ferplus, "valid", check_count=False), "report")
+    valid = load_dataset("ferplus", made_ferplus, "valid", check_count=False)
+    faces = validation_half(valid, "report")
     card = tiny_artifact.card
     used = labelled_faces(faces, card.crop, card.labels, tmp_path / "framed").used
     model = onnx.load(tiny_artifact.path)

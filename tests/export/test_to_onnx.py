@@ -23,7 +23,7 @@ from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import save_checkpoint
-from train.data.datasets import PAPER_COUNTS, data_folder, half, load_dataset
+from train.data.datasets import PAPER_COUNTS, data_folder, load_dataset, validation_half
 from train.networks import ResNet, build_network
 from train.recipe import EDGE_FERPLUS, Recipe
 
@@ -310,7 +310,9 @@ def test_parity_holds_on_real_faces(
 ) -> None:
     valid = load_dataset("ferplus", CACHE, "valid").subset(np.arange(0, 3579, 40))
     choose, report = (
-        labelled_faces(half(valid, which), tiny_card.crop, EMOTIONS, tmp_path / "framed")
+        labelled_faces(
+            validation_half(valid, which), tiny_card.crop, EMOTIONS, tmp_path / "framed"
+        )
         for which in ("choose", "report")
     )
     exported = export_network(tiny_network, tiny_card, choose, report, tmp_path / "tiny.onnx")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from train.batches import TrainingFaces
 from train.loop import train
-from train.ranks import Ranks, joined_ranks
+from train.ranks import Ranks, join_ranks
 from train.recipe import Recipe
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
@@ -133,6 +133,6 @@ def start_training() -> Start:
 if __name__ == "__main__":
     folder, changes, prelude = sys.argv[1:4]
     torch.set_num_threads(1)
-    with joined_ranks() as ranks:
+    with join_ranks() as ranks:
         exec(prelude, {"ranks": ranks})  # what a test wants to happen in this process
         train(replace(BASE, **json.loads(changes)), toy_faces(), Path(folder), ranks)

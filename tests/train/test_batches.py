@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from calib.errors import RankotomError
-from train.batches import Batch, TrainingFaces, batches, steps_an_epoch
+from train.batches import Batch, TrainingFaces, batches, steps_per_epoch
 from train.ranks import Ranks
 from train.recipe import Recipe
 
@@ -54,7 +54,7 @@ def test_what_does_not_fill_a_batch_waits_for_another_epoch(
     recipe: Recipe, make_faces: Callable[[int], TrainingFaces]
 ) -> None:
     faces = numbered(make_faces(30))
-    assert steps_an_epoch(recipe, faces) == 3
+    assert steps_per_epoch(recipe, faces) == 3
     left_out = [
         set(range(30))
         - {n for batch in all_batches(recipe, faces, epoch) for n in numbers(batch.fer)}

@@ -15,7 +15,7 @@ from train.checkpoint import load_checkpoint
 from train.loop import train
 from train.progress import read_metrics
 from train.ranks import Ranks
-from train.recipe import Recipe, adapted
+from train.recipe import Recipe, override_recipe
 
 
 def test_a_run_in_bfloat16_learns_the_same_and_keeps_its_weights_in_float32(
@@ -48,6 +48,6 @@ def test_a_cpu_without_bfloat16_is_told_before_the_work(
 
 
 def test_it_is_a_knob_of_the_recipe_so_that_a_run_keeps_to_it(recipe: Recipe) -> None:
-    assert adapted(recipe, bfloat16=True).bfloat16
-    assert adapted(replace(recipe, bfloat16=True)).bfloat16
-    assert not adapted(recipe).bfloat16
+    assert override_recipe(recipe, bfloat16=True).bfloat16
+    assert override_recipe(replace(recipe, bfloat16=True)).bfloat16
+    assert not override_recipe(recipe).bfloat16

@@ -16,7 +16,7 @@ from train.checkpoint import load_checkpoint
 from train.loop import rank_o_tom, train
 from train.networks import build_network
 from train.progress import read_metrics
-from train.ranks import GlobalBatchNorm2d, Ranks, joined_ranks, share_batch_statistics
+from train.ranks import GlobalBatchNorm2d, Ranks, join_ranks, share_batch_statistics
 from train.recipe import Recipe
 
 CPU = torch.device("cpu")
@@ -69,7 +69,7 @@ def record(ranks: Ranks, folder: str, recipe: Recipe, faces: TrainingFaces) -> N
     """What this rank sees, for the test to read."""
     norm = nn.BatchNorm2d(3)
     share_batch_statistics(norm)
-    part = slice(0, 5) if ranks.leads else slice(5, 8)  # pseudo-labels make shares unequal
+    part = slice(0, 5) if ranks.is_leader else slice(5, 8)  # pseudo-labels make shares unequal
     seen = {"norm": normalised(norm, part), "step": one_step(ranks, recipe, faces)}
     torch.save(seen, Path(folder) / f"rank{ranks.rank}.pt")
 
@@ -185,8 +185,8 @@ def test_a_mean_of_nobody_is_nothing_and_has_a_gradient(alone: Ranks) -> None:
 
 def test_without_torchrun_there_is_one_rank_which_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with joined_ranks() as ranks, ranks.leading_first():
-        assert (ranks.rank, ranks.world, ranks.leads) == (0, 1, True)
+    with join_ranks() as ranks, ranks.leader_first():
+        assert (ranks.rank, ranks.world, ranks.is_leader) == (0, 1, True)
         assert ranks.totals(1.5, 2) == (1.5, 2.0)
         network = nn.Linear(1, 1)
         assert ranks.wrap(network) is network

@@ -11,7 +11,7 @@ from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from train.data.datasets import FaceSet, data_folder
 from train.recipe import EDGE_FERPLUS, PAPER_FERPLUS, PAPER_RAFDB
-from train.training_set import framing_of, targets_of, training_faces, vote_targets
+from train.training_set import dataset_framing, load_training_faces, training_targets, vote_targets
 
 CACHE = data_folder(None)
 needs_framed_ferplus = pytest.mark.skipif(
@@ -63,26 +63,26 @@ def test_vote_targets_are_distributions() -> None:
 
 def test_majority_targets_are_one_hot_labels() -> None:
     faces = FaceSet("made", (Path("a"), Path("b")), ("x", "y", "z"), np.array([2, 0]))
-    assert targets_of(PAPER_FERPLUS, faces).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert training_targets(PAPER_FERPLUS, faces).tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
 def test_both_is_the_mean_of_the_label_and_the_votes() -> None:
     votes = np.array([[4.0, 4.0, 2.0], [0.0, 0.0, 10.0]])  # a tie goes to the first
     faces = FaceSet("made", (Path("a"), Path("b")), ("x", "y", "z"), np.array([0, 2]), votes)
-    targets = targets_of(replace(EDGE_FERPLUS, targets="both"), faces)
+    targets = training_targets(replace(EDGE_FERPLUS, targets="both"), faces)
     np.testing.assert_allclose(targets, [[0.7, 0.2, 0.1], [0, 0, 1]], atol=1e-6)
 
 
 def test_votes_that_are_not_there_are_a_clear_error() -> None:
     faces = FaceSet("rafdb/train", (Path("a"),), ("x", "y"), np.array([1]))
     with pytest.raises(RankotomError, match="edge-ferplus trains on votes; rafdb/train has none"):
-        targets_of(EDGE_FERPLUS, faces)
+        training_targets(EDGE_FERPLUS, faces)
 
 
 def test_ferplus_in_its_layout_becomes_pixels_labels_and_targets(
     ferplus: Path, tmp_path: Path
 ) -> None:
-    faces = training_faces(SMALL, ferplus, tmp_path / "framed", check_count=False)
+    faces = load_training_faces(SMALL, ferplus, tmp_path / "framed", check_count=False)
     assert faces.classes == EMOTIONS
     assert faces.fer.shape == (8, 1, 24, 24)
     assert faces.labels.tolist() == list(range(8))
@@ -92,37 +92,37 @@ def test_ferplus_in_its_layout_becomes_pixels_labels_and_targets(
 
 
 def test_choices_are_made_on_the_even_half_of_valid_alone(ferplus: Path, tmp_path: Path) -> None:
-    faces = training_faces(SMALL, ferplus, tmp_path / "framed", check_count=False)
+    faces = load_training_faces(SMALL, ferplus, tmp_path / "framed", check_count=False)
     assert faces.choose.shape == (4, 1, 24, 24)
     assert faces.choose_labels.tolist() == [0, 2, 4, 6]
 
 
 def test_half_a_data_set_is_noticed_unless_asked_not_to(ferplus: Path, tmp_path: Path) -> None:
     with pytest.raises(RankotomError, match="28,558"):
-        training_faces(SMALL, ferplus, tmp_path / "framed")
+        load_training_faces(SMALL, ferplus, tmp_path / "framed")
 
 
 def test_missing_face_recognition_faces_are_a_clear_error(ferplus: Path, tmp_path: Path) -> None:
     recipe = replace(SMALL, face_recognition=True)
     with pytest.raises(RankotomError, match="No LFW in"):
-        training_faces(recipe, ferplus, tmp_path / "framed", check_count=False)
+        load_training_faces(recipe, ferplus, tmp_path / "framed", check_count=False)
 
 
 def test_a_folder_without_the_data_set_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(RankotomError, match=r"No RAF-DB in .*--data"):
-        training_faces(PAPER_RAFDB, tmp_path, tmp_path / "framed")
+        load_training_faces(PAPER_RAFDB, tmp_path, tmp_path / "framed")
 
 
 def test_a_data_set_where_no_face_is_found_has_no_framing() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (3, 3, 48, 48), dtype=np.uint8)
     with pytest.raises(RankotomError, match="No face found"):
-        framing_of(PAPER_RAFDB, noise)
+        dataset_framing(PAPER_RAFDB, noise)
 
 
 @needs_framed_ferplus
 def test_the_real_ferplus_has_the_papers_faces_less_two_without_a_vote() -> None:
     recipe = replace(EDGE_FERPLUS, face_recognition=False)
-    faces = training_faces(recipe, CACHE, CACHE / "framed")
+    faces = load_training_faces(recipe, CACHE, CACHE / "framed")
     assert faces.fer.shape == (28_556, 1, 48, 48)
     assert faces.choose.shape == (1_790, 1, 48, 48)
     np.testing.assert_allclose(faces.targets.sum(axis=1), 1, atol=1e-6)

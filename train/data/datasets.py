@@ -144,7 +144,7 @@ def load_dataset(
     return faces
 
 
-def half(faces: FaceSet, which: Literal["choose", "report"]) -> FaceSet:
+def validation_half(faces: FaceSet, which: Literal["choose", "report"]) -> FaceSet:
     """One half of a split, by the number in the file name: even to choose, odd to report.
 
     Valid serves both to choose (epoch, temperature) and to report, and a face must not do both.

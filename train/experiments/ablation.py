@@ -32,15 +32,15 @@ from calib.metrics import accuracy, adaptive_ece, ece, mce, nll
 from calib.temperature import softmax
 from train.augment import Strength
 from train.checkpoint import load_checkpoint
-from train.data.datasets import FaceSet, data_folder, half, load_dataset
-from train.data.framing import framed
+from train.data.crops import load_crops
+from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.experiments.rank_order import blends_of, held_out_pairs, rank_order
 from train.loop import predict, train
 from train.networks import build_network
-from train.ranks import Ranks, joined_ranks
+from train.ranks import Ranks, join_ranks
 from train.recipe import EDGE_FERPLUS, Recipe
 from train.script import run as run_script
-from train.training_set import training_faces
+from train.training_set import load_training_faces
 
 # The paper's losses and labels on the smallest network, so that fifteen runs take an evening.
 BASE = Recipe(
@@ -118,16 +118,16 @@ def ablate(
     start: int = 0,
 ) -> Iterator[Measured]:
     """Every variant with every seed, seed by seed; runs that are done are not done again."""
-    report = half(load_dataset("ferplus", folder, "valid"), "report")
-    pixels = framed(report, BASE.size, BASE.channels, None, folder / "framed")
+    report = validation_half(load_dataset("ferplus", folder, "valid"), "report")
+    pixels = load_crops(report, BASE.size, BASE.channels, None, folder / "framed")
     after = f"-after{start}" if start else ""  # other weights to go on from are another run
 
     def trained(recipe: Recipe, name: str, weights: Path | None = None) -> Path:
         place = run / f"{name.replace(' ', '')}{after}-seed{recipe.seed}"
         place.mkdir(parents=True, exist_ok=True)
-        faces = training_faces(recipe, folder, folder / "framed")
+        faces = load_training_faces(recipe, folder, folder / "framed")
         checkpoint = train(recipe, faces, place, ranks, weights)
-        with ranks.leading_first():  # which wrote it
+        with ranks.leader_first():  # which wrote it
             return checkpoint
 
     for seed in range(seeds):
@@ -258,7 +258,7 @@ def main(
     )
     run.mkdir(parents=True, exist_ok=True)
     measured: list[Measured] = []
-    with joined_ranks() as ranks:
+    with join_ranks() as ranks:
         folder = data_folder(data)
         for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs, start=start):
             measured.append(result)

@@ -22,8 +22,8 @@ from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.blend import blend_faces
-from train.data.datasets import data_folder, half, load_dataset
-from train.data.framing import framed
+from train.data.crops import load_crops
+from train.data.datasets import data_folder, load_dataset, validation_half
 from train.script import run as run_script
 
 # (FER, FR): two rows of emotions at odds, two of emotions alike, as the paper's figure has them.
@@ -78,10 +78,16 @@ def main(
     artifact = load_artifact(model)
     classifier, folder = Classifier(artifact), data_folder(data)
     cache, size, channels = folder / "framed", artifact.card.crop.size, artifact.card.crop.channels
-    fer = framed(
-        half(load_dataset("ferplus", folder, "valid"), "report"), size, channels, None, cache
+    fer = load_crops(
+        validation_half(load_dataset("ferplus", folder, "valid"), "report"),
+        size,
+        channels,
+        None,
+        cache,
     )
-    fr = framed(load_dataset("lfw", folder, "train"), size, channels, FERPLUS_FRAMING, cache)[:4000]
+    fr = load_crops(load_dataset("lfw", folder, "train"), size, channels, FERPLUS_FRAMING, cache)[
+        :4000
+    ]
     fer_shown, fr_shown = (look(classifier, faces, artifact.card.labels) for faces in (fer, fr))
     fer_taken: set[int] = set()
     fr_taken: set[int] = set()

@@ -32,8 +32,8 @@ from rankotom_edge.faces.quality import MOUTH_WEIGHTS, POOR_MOUTH, WEIGHTS_PER_O
 from rankotom_edge.faces.second_pass import look_closer
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
-from train.data.datasets import FaceSet, data_folder, half, load_dataset
-from train.data.framing import read_picture
+from train.data.crops import read_picture
+from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.script import run as run_script
 
 Array = NDArray[np.float64]
@@ -349,7 +349,7 @@ def main(
     table, limit = np.asarray(MOUTH_WEIGHTS, np.float64).ravel(), POOR_MOUTH
     if anew or without:
         train = load_dataset("ferplus", folder, "train")
-        table, limit = fit(train, half(valid, "choose"), every, without.split(","))
+        table, limit = fit(train, validation_half(valid, "choose"), every, without.split(","))
         console.print(
             np.array2string(table.astype(int).reshape(MOUTH_WEIGHTS.shape), separator=", ")
         )
@@ -371,8 +371,8 @@ def main(
     for name, cover in {BARE: None, **COVERS}.items():
         printed.add_row(
             name,
-            share(small_faces(half(valid, "choose"), every, cover)),
-            share(small_faces(half(valid, "report"), every, cover)),
+            share(small_faces(validation_half(valid, "choose"), every, cover)),
+            share(small_faces(validation_half(valid, "report"), every, cover)),
             share(seen[name].crop for seen in found if name in seen),
             _middle_90([seen[name].score for seen in found if name in seen]),
             _middle_90([seen[BARE].score - seen[name].score for seen in found if name in seen]),

@@ -26,8 +26,8 @@ from rankotom_edge.faces.quality import POOR, measure_quality
 from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
-from train.data.datasets import FaceSet, data_folder, half, load_dataset
-from train.data.framing import read_picture
+from train.data.crops import read_picture
+from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.experiments.covered_mouths import COVERS, Cover, covered_small
 from train.script import run as run_script
 
@@ -165,7 +165,7 @@ def main(
     threads: int = 2,
 ) -> None:
     """Print how often the model is right, and how sure it is, with each damage."""
-    faces = half(load_dataset("ferplus", data_folder(data), "valid"), "choose")
+    faces = validation_half(load_dataset("ferplus", data_folder(data), "valid"), "choose")
     assert faces.labels is not None
     few = FaceSet(faces.name, faces.files[::every], faces.classes, faces.labels[::every])
     table = plain_table(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.blend import blend_faces
-from train.data.datasets import data_folder, half, load_dataset
-from train.data.framing import framed
+from train.data.crops import load_crops
+from train.data.datasets import data_folder, load_dataset, validation_half
 from train.script import run as run_script
 
 Confidences = NDArray[np.float64]
@@ -66,8 +66,8 @@ def main(
     """The share of (face, blend) pairs in which the model is surer of the face."""
     artifact, folder = load_artifact(model), data_folder(data)
     crop = artifact.card.crop
-    report = half(load_dataset("ferplus", folder, "valid"), "report")
-    faces = framed(report, crop.size, crop.channels, None, folder / "framed")
+    report = validation_half(load_dataset("ferplus", folder, "valid"), "report")
+    faces = load_crops(report, crop.size, crop.channels, None, folder / "framed")
     share = rank_order_of(artifact, faces)
     print(f"{artifact.card.name}: surer of the face in {share:.1%} of {2 * len(faces):,} pairs")
 

@@ -23,8 +23,8 @@ from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.smoothing import Smoother, label_changes_per_minute
+from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
-from train.data.framing import framed
 from train.script import run as run_script
 
 FPS = 30
@@ -132,7 +132,9 @@ def main(
     assert faces.labels is not None
     artifact = load_artifact(model)
     crop = artifact.card.crop
-    pixels = framed(faces, crop.size, crop.channels, None, data_folder(None) / "framed")[::every]
+    pixels = load_crops(faces, crop.size, crop.channels, None, data_folder(None) / "framed")[
+        ::every
+    ]
     labels = faces.labels[::every]
     with Classifier(artifact) as classifier:
         raw = filmed(classifier, pixels)

@@ -37,7 +37,7 @@ from rankotom_edge.readings.drift_monitor import (
 )
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading
-from train.data.datasets import data_folder, half, load_dataset
+from train.data.datasets import data_folder, load_dataset, validation_half
 
 HELD_OUT = read_predictions(Path(__file__).parents[3] / "docs" / "examples" / "fp32.npz")
 FERPLUS, LFW = data_folder(None) / "FERPlus", data_folder(None) / "lfw-deepfunneled"
@@ -334,7 +334,9 @@ def test_real_faces_are_as_measured_and_drift_once_dark_blurred_or_small() -> No
     framing, size = artifact.card.crop.framing, artifact.card.crop.size
     classifier = Classifier(artifact)
     valid = load_dataset("ferplus", FERPLUS, "valid")
-    others, counted = (half(valid, which).files[::5][:WINDOW] for which in ("choose", "report"))
+    others, counted = (
+        validation_half(valid, which).files[::5][:WINDOW] for which in ("choose", "report")
+    )
 
     def seen(files: Iterable[Path], damage: Damage) -> list[Seen]:
         crops, qualities = [], []

@@ -14,8 +14,8 @@ from calib.predictions import read_predictions
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute
-from train.data.datasets import data_folder, half, load_dataset
-from train.data.framing import framed
+from train.data.crops import load_crops
+from train.data.datasets import data_folder, load_dataset, validation_half
 from train.experiments.smoothing import changes, figures, filmed, flicker, smoothed
 
 CACHE = data_folder(None)
@@ -186,11 +186,12 @@ def test_smoothed_readings_of_shaken_faces_are_as_calibrated_as_raw_ones_and_fli
     of two points; it may be chance, but then not by that much.
     """
     artifact = load_artifact("ferplus-int8")
-    faces = half(load_dataset("ferplus", CACHE, "valid"), "report")
+    faces = validation_half(load_dataset("ferplus", CACHE, "valid"), "report")
     assert faces.labels is not None
     labels = faces.labels[::4]
     with Classifier(artifact) as classifier:
-        raw = filmed(classifier, framed(faces, 48, 1, None, CACHE / "framed")[::4], frames=10)
+        crops = load_crops(faces, 48, 1, None, CACHE / "framed")[::4]
+        raw = filmed(classifier, crops, frames=10)
     calm = np.array([smoothed(sequence) for sequence in raw])
     for low, value, _ in changes(raw, calm, labels, resamples=60):
         assert low <= 0
