@@ -12,13 +12,12 @@ from typing import Annotated, Any, get_args
 import onnx
 import typer
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, exit_on_error
 from calib.evaluation import evaluate
 from export.artifact_writer import figures_of, write_artifact
 from export.predict import labelled_faces, predict
 from rankotom_edge.model.artifact import Artifact, read_artifact
-from train.data.datasets import DatasetName, FaceSet, data_folder, half, load_dataset
-from train.script import run as run_script
+from train.data.datasets import DatasetName, FaceSet, data_folder, load_dataset, validation_half
 
 
 def measured_again(artifact: Artifact, data: Path | None) -> Artifact:
@@ -43,7 +42,7 @@ def _named(name: str, data: Path | None) -> FaceSet:
     if len(parts) < 2 or parts[0] not in get_args(DatasetName):
         raise RankotomError(f"{name} is no data set that could be read again.")
     faces = load_dataset(parts[0], data_folder(data), parts[1], check_count=False)
-    return half(faces, parts[2]) if len(parts) > 2 else faces
+    return validation_half(faces, parts[2]) if len(parts) > 2 else faces
 
 
 def main(
@@ -59,4 +58,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

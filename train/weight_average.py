@@ -18,13 +18,12 @@ import typer
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, exit_on_error
 from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import build_network, find_network
-from train.script import run as run_script
 
 AT_ONCE = 256
 
@@ -109,4 +108,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

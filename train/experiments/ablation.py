@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from calib.blends import top2_match
+from calib.errors import exit_on_error
 from calib.files import replacing
 from calib.metrics import accuracy, adaptive_ece, ece, mce, nll
 from calib.temperature import softmax
@@ -39,7 +40,6 @@ from train.loop import predict, train
 from train.networks import build_network
 from train.ranks import Ranks, join_ranks
 from train.recipe import EDGE_FERPLUS, Recipe
-from train.script import run as run_script
 from train.training_set import load_training_faces
 
 # The paper's losses and labels on the smallest network, so that fifteen runs take an evening.
@@ -275,4 +275,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

@@ -16,7 +16,7 @@ import torch
 import typer
 from numpy.typing import NDArray
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, exit_on_error
 from calib.files import replacing
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.model.artifact import load_artifact
@@ -24,7 +24,6 @@ from rankotom_edge.model.classifier import Classifier
 from train.blend import blend_faces
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
-from train.script import run as run_script
 
 # (FER, FR): two rows of emotions at odds, two of emotions alike, as the paper's figure has them.
 ROWS = (
@@ -129,4 +128,5 @@ def draw_face(panel: Any, face: Shown) -> None:
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

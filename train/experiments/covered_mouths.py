@@ -24,6 +24,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from calib.errors import exit_on_error
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector, nearest
@@ -34,7 +35,6 @@ from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
 from train.data.crops import read_picture
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.script import run as run_script
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -386,4 +386,5 @@ def _middle_90(values: Sequence[float]) -> str:
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

@@ -19,6 +19,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from calib.errors import exit_on_error
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.face import Face
@@ -29,7 +30,6 @@ from rankotom_edge.model.classifier import Classifier
 from train.data.crops import read_picture
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.experiments.covered_mouths import COVERS, Cover, covered_small
-from train.script import run as run_script
 
 Damage = Callable[[Image], Image]
 
@@ -190,4 +190,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

@@ -13,12 +13,12 @@ import torch
 import typer
 from numpy.typing import NDArray
 
+from calib.errors import exit_on_error
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.blend import blend_faces
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
-from train.script import run as run_script
 
 Confidences = NDArray[np.float64]
 AT_ONCE = 256
@@ -73,4 +73,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

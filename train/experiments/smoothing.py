@@ -18,6 +18,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from calib.errors import exit_on_error
 from calib.metrics import adaptive_ece, ece, nll
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.model.artifact import load_artifact
@@ -25,7 +26,6 @@ from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.smoothing import Smoother, label_changes_per_minute
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
-from train.script import run as run_script
 
 FPS = 30
 FRAMES = 15
@@ -170,4 +170,5 @@ def main(
 
 
 if __name__ == "__main__":
-    run_script(main)
+    with exit_on_error():
+        typer.run(main)

@@ -1,0 +1,31 @@
+"""How a module that is run as a command ends on bad input."""
+
+from pathlib import Path
+
+import pytest
+
+from calib.errors import RankotomError, exit_on_error
+
+
+def test_an_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, exit_on_error():
+        raise RankotomError("No LFW in /data.")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "error: No LFW in /data.\n"
+
+
+def test_a_file_that_cannot_be_opened_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended, exit_on_error():
+        (tmp_path / "missing").open()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"error: {tmp_path}/missing: No such file or directory\n"
+
+
+def test_a_bug_keeps_its_traceback_and_success_goes_on() -> None:
+    with pytest.raises(ZeroDivisionError), exit_on_error():
+        _ = 1 / 0
+    with exit_on_error():
+        done = True
+    assert done
