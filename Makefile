@@ -51,9 +51,10 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/lint-imports --no-logo
 
 bench: $(CORE)
-	@$(BIN)/python -m rankotom_edge.bench.loop_cost
+	@$(BIN)/python -m rankotom_edge.bench
 	@echo "rankotom-edge --help (the budget is 400 msec):"
 	@$(BIN)/python -m timeit -n 1 -r 5 -s "import subprocess" \
 	  "subprocess.run(['$(BIN)/rankotom-edge', '--help'], stdout=subprocess.DEVNULL, check=True)"
@@ -64,7 +65,7 @@ bench: $(CORE)
 	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
 
 soak: $(CORE)
-	@$(BIN)/python -m rankotom_edge.bench.loop_cost --soak 20000
+	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
 crossings: $(DEV)
 	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_crossings.py
