@@ -36,6 +36,7 @@ from rankotom_edge.model.latency import compare_artifact_latency
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.no_view import NoView
 from rankotom_edge.views.window.overlay import Overlay
 
@@ -75,7 +76,6 @@ def draw(report: RenderableType, title: str, path: Path) -> None:
 def live_views(folder: Path) -> None:
     """What ``rankotom-edge camera --source demo`` shows, with the keys c, v and m pressed."""
     artifact = load_artifact(models.DEFAULT)
-    figures, framing = artifact.card.figures, artifact.card.crop.framing
     last: list[FrameReadings] = []
     with open_source("demo", paced=True) as source, FaceDetector() as detector:
         reader = Reader(detector.detect, Classifier(artifact), 0.5)
@@ -83,7 +83,7 @@ def live_views(folder: Path) -> None:
         run_loop(source, reader, NoView(), desk, tally, Stop(frames=60))
         shown = status(source, reader, tally, desk, time.monotonic())
     controls = Controls(crop=True, reliability=True, evidence=True)
-    picture = Overlay(figures, framing).draw(last[-1], shown, controls, WINDOW)
+    picture = Overlay(artifact.card).draw(Display(last[-1], shown, controls), WINDOW)
     path = folder / "window.jpg"
     with replacing(path) as temporary:
         cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])

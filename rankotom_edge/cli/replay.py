@@ -24,9 +24,8 @@ from rankotom_edge.cli.view_options import (
 from rankotom_edge.interrupts import undisturbed
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
     from rankotom_edge.recording.session import Session
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.display import Display
 
 
 def replay(
@@ -70,26 +69,24 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
         from rankotom_edge.live.run_stats import RunStats
         from rankotom_edge.recording.replay import (
             RecordedReader,
-            ReplayView,
             SessionClip,
-            as_asked,
             not_recorded,
         )
         from rankotom_edge.sources.playback_source import PlaybackSource
+        from rankotom_edge.views.replay_view import ReplayView, with_crops
 
-    figures, framing = session.figures, session.crop.framing
-    save = snapshot_to(Path(), figures, framing)
+    save = snapshot_to(Path(), session.model)
 
-    def snapshot(moment: FrameReadings, status: Status, controls: Controls) -> Path:
-        return save(as_asked(moment, controls, session.crop), status, controls)
+    def snapshot(display: Display) -> Path:
+        return save(with_crops(display, session.model.crop))
 
     paced = shown is not ViewName.none and not fast
     with ended_well(), ExitStack() as stack:
         reel = SessionClip(session)
         source = stack.enter_context(PlaybackSource(reel, paced))
         desk = KeyActions(snapshot=snapshot, absent=not_recorded(session))
-        view = stack.enter_context(open_view(shown, figures, framing, picture))
-        screen = ReplayView(view, session.crop)
+        view = stack.enter_context(open_view(shown, session.model, picture))
+        screen = ReplayView(view, session.model.crop)
         tally = RunStats(time.monotonic())
         stack.callback(say_what_it_came_to, tally, source, quiet=True)
         run_loop(source, RecordedReader(session, reel), screen, desk, tally, Stop())
@@ -107,7 +104,7 @@ def _compare(session: Session, model: str, json: str | None) -> None:
     with working(f"{artifact.card.name} reads the faces of {session.folder.name}"):
         faces = reread(session, Classifier(artifact))
         agreement = measure_agreement(faces.recorded, faces.again, faces.labels)
-    before = str(session.metadata["model"]["name"])
+    before = session.model.name
     warning = target_warning(artifact.card)
     notes = [] if warning is None else [warning]
     show(agreement_report(agreement, f"{before} as recorded", artifact.card.name), json, notes)

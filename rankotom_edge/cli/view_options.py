@@ -18,11 +18,10 @@ from rankotom_edge.cli.output import INTERRUPTED, drop_output
 from rankotom_edge.publish.json_lines import STDOUT
 
 if TYPE_CHECKING:
-    from rankotom_edge.faces.crop import Framing
     from rankotom_edge.live.run_stats import RunStats
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+    from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.sources import Source
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.display import Display
     from rankotom_edge.views.view import View
 
 OUTPUT = "What is shown and kept"
@@ -90,7 +89,7 @@ def chosen_view(wanted: ViewName, json: str | None) -> ViewName:
 
 @contextmanager
 def open_view(
-    name: ViewName, figures: Mapping[str, Any], framing: Framing, picture: bool
+    name: ViewName, model: MeasuredModel, picture: bool
 ) -> Iterator[View]:
     """All but the web view, which needs a port as well (``commands/serving.py``)."""
     if name is ViewName.web:
@@ -98,17 +97,17 @@ def open_view(
     if name is ViewName.window:
         from rankotom_edge.views.window.view import WindowView
 
-        with WindowView("rankotom-edge", figures, framing) as window:
+        with WindowView("rankotom-edge", model) as window:
             yield window
     elif name is ViewName.terminal and sys.stdout.isatty():
         from rankotom_edge.views.terminal.view import TerminalView
 
-        with TerminalView(figures, picture=picture) as terminal:
+        with TerminalView(model, picture=picture) as terminal:
             yield terminal
     elif name is ViewName.terminal:
         from rankotom_edge.views.terminal.lines import LinesView
 
-        yield LinesView(sys.stdout, figures)
+        yield LinesView(sys.stdout, model)
     else:
         from rankotom_edge.views.no_view import NoView
 
@@ -116,17 +115,17 @@ def open_view(
 
 
 def snapshot_to(
-    folder: Path, figures: Mapping[str, Any], framing: Framing
-) -> Callable[[FrameReadings, Status, Controls], Path]:
+    folder: Path, model: MeasuredModel
+) -> Callable[[Display], Path]:
     """Saves what the window shows, or would show, as a picture for the person who asked alone."""
 
-    def save(moment: FrameReadings, status: Status, controls: Controls) -> Path:
+    def save(display: Display) -> Path:
         import cv2
 
         from calib.files import replacing
         from rankotom_edge.views.window.overlay import Overlay
 
-        picture = Overlay(figures, framing).draw(moment, status, controls)
+        picture = Overlay(model).draw(display)
         path = folder / f"snapshot-{datetime.now():%Y-%m-%dT%H-%M-%S-%f}.png"
         try:
             folder.mkdir(parents=True, exist_ok=True)

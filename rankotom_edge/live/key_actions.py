@@ -9,8 +9,9 @@ from typing import Protocol
 
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.display import Display
 
 QUIT = ("q", "esc")
 NOTICE_SECONDS = 3.0
@@ -37,7 +38,7 @@ class KeyActions(Closing):
         self,
         sinks: Sequence[Sink] = (),
         record: Callable[[], Recording] | None = None,
-        snapshot: Callable[[FrameReadings, Status, Controls], Path] | None = None,
+        snapshot: Callable[[Display], Path] | None = None,
         absent: Mapping[str, str] | None = None,
     ) -> None:
         self._absent = absent or {}
@@ -58,7 +59,7 @@ class KeyActions(Closing):
         if self._recording is not None:
             self._recording.write(moment)
 
-    def press(self, key: str, moment: FrameReadings | None, status: Status, now: float) -> None:
+    def press(self, key: str, display: Display, now: float) -> None:
         """What a key cannot do is said on screen. A recording that breaks off later ends the run:
         whoever records relies on it."""
         if key in self._absent:
@@ -71,7 +72,7 @@ class KeyActions(Closing):
             elif key == "r" and self._record is not None:
                 self._notify(self.toggle_recording(), now)
             elif key == "s" and self._snapshot is not None:
-                self._notify(self.save(moment, status), now)
+                self._notify(self.save(display), now)
         except RankotomError as error:
             self._notify(str(error), now)
 
@@ -84,11 +85,12 @@ class KeyActions(Closing):
         self.close()
         return f"recorded {folder}"
 
-    def save(self, moment: FrameReadings | None, status: Status) -> str:
-        if moment is None:
+    def save(self, display: Display) -> str:
+        if display.latest is None:
             return "nothing to save yet"
         assert self._snapshot is not None
-        return f"saved {self._snapshot(moment, replace(status, notice=None), self.controls)}"
+        status = replace(display.status, notice=None)
+        return f"saved {self._snapshot(replace(display, status=status, controls=self.controls))}"
 
     def _notify(self, words: str, now: float) -> None:
         self._notice, self._noticed = words, now

@@ -14,8 +14,9 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.live.key_actions import KeyActions
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.readings.drift_monitor import DriftMonitor
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source
+from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.view import View
 
 READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled again
@@ -115,6 +116,7 @@ def run_loop(
             continue
         state, shown_at = source.state.kind, now
         shown = status(source, reader, tally, desk, now, monitor)
-        view.show(moment, shown, desk.controls)
+        display = Display(moment, shown, desk.controls)
+        view.show(display)
         while (key := view.key()) is not None:
-            desk.press(key, moment, shown, now)
+            desk.press(key, display, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,12 +19,27 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+    from rankotom_edge.readings.drift_monitor import DriftStatus
+    from rankotom_edge.readings.frame_readings import FrameReadings
+    from rankotom_edge.sources import State
 
 # A desktop reads a face in 5 ms, a small board in 50; a second is a camera that hangs.
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 TENTHS = tuple(number / 10 for number in range(1, 11))
 LATELY = 1000  # faces that the unsure share is of: half a minute of one face
+
+
+class RunStatus(Protocol):
+    """The part of the views' status that has metrics."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def fps(self) -> float | None: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def drift(self) -> DriftStatus | None: ...
 
 
 class PrometheusMetrics:
@@ -117,7 +132,7 @@ class PrometheusMetrics:
             self._confidence.observe(float(reading.raw.max()))
             self._unsure.append(reading.verdict == "unsure")
 
-    def page(self, status: Status | None) -> tuple[bytes, str]:
+    def page(self, status: RunStatus | None) -> tuple[bytes, str]:
         """What ``GET /metrics`` answers, and its content type. Asked by one thread alone."""
         unsure = self._unsure.copy()
         self._unsure_share.set(sum(unsure) / len(unsure) if unsure else math.nan)
@@ -125,7 +140,7 @@ class PrometheusMetrics:
             self._note(status)
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
-    def _note(self, status: Status) -> None:
+    def _note(self, status: RunStatus) -> None:
         self._dropped.inc(max(0, status.dropped - self._drops_counted))
         self._drops_counted = max(self._drops_counted, status.dropped)
         self._fps.set(math.nan if status.fps is None else status.fps)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankotom_edge.frame import Frame
-    from rankotom_edge.readings.drift_monitor import DriftStatus
     from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.sources import State
 
 
 @dataclass(frozen=True)
@@ -44,20 +42,3 @@ class FrameReadings:
             "faces": [reading.as_json() for reading in self.readings],
             "latency_ms": self.latency.as_json(),
         }
-
-
-@dataclass(frozen=True)
-class Status:
-    """Everything that a view shows beside the faces."""
-
-    source: str
-    state: State
-    fps: float | None  # None until there is something to count
-    latency_ms: float | None  # of late, from capture to reading
-    dropped: int
-    model: str
-    precision: str
-    recording: str | None = None  # the folder that is written to
-    still: bool = False  # the demo's portrait, which must not pass for a live person
-    notice: str | None = None  # what the last key did: "saved snapshot-….png"
-    drift: DriftStatus | None = None  # None where nobody watches for it, as in a replay

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Frame
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.session import Session
 from rankotom_edge.sources.playback_source import TimedImage
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.card import CropContract
-    from rankotom_edge.readings.frame_readings import Status
-    from rankotom_edge.views.controls import Controls
-    from rankotom_edge.views.view import View
-
 
 # Seconds between two frames that are waited for: a camera may have been lost all night.
 LONGEST_GAP = 3.0
@@ -56,44 +46,12 @@ class RecordedReader:
     """Says of each frame what was said when it was recorded."""
 
     def __init__(self, session: Session, reel: SessionClip) -> None:
-        self.model = str(session.metadata["model"]["name"])
-        self.precision = str(session.metadata["model"]["precision"])
+        self.model = session.model.name
+        self.precision = session.model.precision
         self._reel = reel
 
     def read(self, frame: Frame) -> FrameReadings:
         return self._reel.told.popleft()
-
-
-class ReplayView:
-    """A view whose faces are cut from the video again, but only while it shows them."""
-
-    def __init__(self, view: View, contract: CropContract) -> None:
-        self.interactive, self.shows_faces = view.interactive, view.shows_faces
-        self._view, self._contract = view, contract
-
-    @property
-    def closed(self) -> bool:
-        return self._view.closed
-
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        if moment is not None:
-            moment = as_asked(moment, controls, self._contract)
-        self._view.show(moment, status, controls)
-
-    def key(self) -> str | None:
-        return self._view.key()
-
-
-def as_asked(moment: FrameReadings, controls: Controls, contract: CropContract) -> FrameReadings:
-    """With each face as the network saw it, where that is asked for."""
-    if not controls.crop:
-        return moment
-    image, (size, channels) = moment.frame.image, (contract.size, contract.channels)
-    readings = (
-        replace(reading, crop=crop(image, reading.face, contract.framing, size, channels))
-        for reading in moment.readings
-    )
-    return replace(moment, readings=tuple(readings))
 
 
 def not_recorded(session: Session) -> dict[str, str]:

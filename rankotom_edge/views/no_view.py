@@ -1,19 +1,22 @@
-"""No view: no keys, never closed, and nothing to see but that a source is lost, or back."""
+"""No view: no keys, and nothing to see but a note when a source is lost or back."""
 
 import sys
 from contextlib import suppress
 
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
-from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display
 
 
 class NoView:
     shows_faces = False
-    closed = False
     interactive = False
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        """On standard error: standard output is for those who read the stream."""
+    @property
+    def closed(self) -> bool:
+        return False
+
+    def show(self, display: Display) -> None:
+        """Prints to standard error: standard output may carry the JSON stream."""
+        status = display.status
         if status.state.kind != "ended":
             with suppress(OSError):
                 print(f"note: {status.source}: {status.state.words}", file=sys.stderr)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
-from rankotom_edge.views.controls import Controls
+if TYPE_CHECKING:
+    from rankotom_edge.views.display import Display
 
 
 class View(Protocol):
@@ -15,7 +15,7 @@ class View(Protocol):
     @property
     def closed(self) -> bool: ...
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None: ...
+    def show(self, display: Display) -> None: ...
 
     def key(self) -> str | None:
         """The oldest key press that has not been handled yet."""

@@ -5,13 +5,13 @@ For logs and pipes: a journal of a day stays short, and every line is whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
-from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.wording import STILL, drift_words, headline, source_words
+from rankotom_edge.views.display import Display
+from rankotom_edge.views.presenter import STILL, drift_words, source_words
+from rankotom_edge.views.wording import headline
 
 DRIFT_OVER = "confidence: the cause of the drift is gone"
 
@@ -21,14 +21,15 @@ class LinesView:
     shows_faces = True
     interactive = False
 
-    def __init__(self, output: TextIO, figures: Mapping[str, Any]) -> None:
-        self._output, self._reliability = output, Reliability(figures)
+    def __init__(self, output: TextIO, model: MeasuredModel) -> None:
+        self._output, self._reliability = output, Reliability(model.evaluation)
         self._said: dict[int, str] = {}
         self._source: tuple[str, ...] = ()
         self._drift: str | None = None
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        told, kind = source_words(status)[0], status.state.kind
+    def show(self, display: Display) -> None:
+        status, latest = display.status, display.latest
+        told, kind = source_words(status).words, status.state.kind
         # Of a lost one not each second of the countdown, nor each try.
         source = (kind,) if kind == "lost" else (kind, told)
         if source != self._source:
@@ -37,18 +38,18 @@ class LinesView:
         if drift_words(status) != self._drift:
             self._drift = drift_words(status)
             self._say(self._drift or DRIFT_OVER)
-        if moment is None:
+        if latest is None:
             return
         seen = {}
-        for reading in moment.readings:
+        for reading in latest.readings:
             words = headline(reading, self._reliability)
             seen[reading.track] = words.title
             if self._said.get(reading.track) != seen[reading.track]:
                 said = " ".join(part for part in (words.title, words.number) if part)
                 detail = f" ({words.detail})" if words.detail else ""
-                self._say(f"{moment.frame.time:8.1f} s  face {reading.track}: {said}{detail}")
+                self._say(f"{latest.frame.time:8.1f} s  face {reading.track}: {said}{detail}")
         for track in self._said.keys() - seen.keys():
-            self._say(f"{moment.frame.time:8.1f} s  face {track}: gone")
+            self._say(f"{latest.frame.time:8.1f} s  face {track}: gone")
         self._said = seen
 
     def key(self) -> str | None:

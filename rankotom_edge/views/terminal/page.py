@@ -17,8 +17,8 @@ from rich.text import Text
 
 from calib.reports.charts import DIAGONAL
 from calib.reports.widgets import Report
-from rankotom_edge.model.reliability import Reliability, mark_of
-from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.palette import (
     FAINT_HEX,
     QUIET_HEX,
@@ -26,22 +26,20 @@ from rankotom_edge.views.palette import (
     WARNING_HEX,
     emotion_hex,
 )
-from rankotom_edge.views.terminal.side_panels import ASIDE_WIDTH, aside
-from rankotom_edge.views.wording import (
-    NO_FACE,
+from rankotom_edge.views.presenter import (
     STILL,
-    foot_words,
-    headline,
-    named,
-    pace,
-    percent,
-    source_words,
+    Message,
+    frame_rate,
+    picture_message,
+    shown_readings,
+    status_line,
 )
+from rankotom_edge.views.terminal.side_panels import ASIDE_WIDTH, aside
+from rankotom_edge.views.wording import headline, named, percent
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.readings.frame_readings import FrameReadings
+    from rankotom_edge.views.display import Display
 
 Size: TypeAlias = tuple[int, int]  # columns, lines
 # Who is there, first those who have been for longest, and the emotions of each, highest first.
@@ -85,9 +83,7 @@ def _ranked(reading: Reading, before: Sequence[int] | None) -> list[int]:
 
 
 def render(
-    moment: FrameReadings | None,
-    status: Status,
-    controls: Controls,
+    display: Display,
     reliability: Reliability,
     size: Size,
     *,
@@ -97,14 +93,12 @@ def render(
 ) -> RenderableType:
     """A page of this many columns and lines; ``standing``: of this moment, by ``stand``;
     ``picture``: the frame too, where there are enough ``colours`` for one."""
-    readings: tuple[Reading, ...] = ()
-    if moment is not None and status.state.kind != "lost":
-        readings = tuple(shown_as(reading, controls.smoothed) for reading in moment.readings)
+    latest, readings = display.latest, shown_readings(display)
     columns = size[0] - 2 * MARGIN
-    lines = max(1, size[1] - 1 - status.still)
-    frame = moment.frame.image if picture and moment is not None else None
+    lines = max(1, size[1] - 1 - display.status.still)
+    frame = latest.frame.image if picture and latest is not None else None
     room = (_picture_columns(columns, bool(readings)), lines)
-    extra = aside(frame, readings, controls, reliability, room, colours)
+    extra = aside(frame, readings, display.controls, reliability, room, colours)
     width = columns if extra is None else columns - extra.width - GUTTER
     body: RenderableType
     if extra is not None and width < NARROWEST:
@@ -112,7 +106,7 @@ def render(
     elif readings:
         body, beside = _faces(readings, standing, reliability, (width, lines)), extra
     else:
-        body, beside = _message(moment, status, (width, lines)), extra
+        body, beside = _message(picture_message(display), lines), extra
     if beside is not None:
         table = Table.grid(padding=(0, GUTTER, 0, 0))
         table.add_column(width=beside.width)
@@ -120,7 +114,7 @@ def render(
         table.add_row(beside.body, body)
         body = table
     remark = _no_picture(colours) if frame is not None and extra is None else ""
-    foot = _foot(status, controls, columns, remark)
+    foot = _foot(display, columns, remark)
     return Report((Padding(Page(body, lines, foot), (0, MARGIN)),))
 
 
@@ -243,7 +237,7 @@ def _bar(reading: Reading, index: int, reliability: Reliability, names: int, wid
     filled = round(share * cells)
     colour = QUIET_HEX if reading.verdict == "unsure" else emotion_hex(reading.labels, index)
     bar = Text.assemble((FILLED * filled, colour), (EMPTY * (cells - filled), FAINT_HEX))
-    right = mark_of(reliability, reading, index)
+    right = bar_reliability(reading, index, reliability)
     if right is not None:
         mark = min(cells - 1, round(right * cells))
         stroke = (DIAGONAL, "bold") if name == reading.top else (LOWER_MARK, QUIET_HEX)
@@ -251,33 +245,32 @@ def _bar(reading: Reading, index: int, reliability: Reliability, names: int, wid
     return Text.assemble((f"{name:<{names}} ", emphasis), bar, (f" {percent(share):>5}", emphasis))
 
 
-def _message(moment: FrameReadings | None, status: Status, room: Size) -> RenderableType:
+def _message(message: Message | None, lines: int) -> RenderableType:
     """In the middle, while there is nothing else to see."""
-    words, attention = source_words(status)
-    if status.state.kind == "playing":
-        words = NO_FACE if moment is not None else f"waiting for {status.source}"
-    text = Text(words, style=WARNING_HEX if attention else QUIET_HEX, justify="center")
-    return Group(*[Text("")] * ((room[1] - 1) // 2), text)
+    if message is None:
+        return Text("")
+    style = WARNING_HEX if message.attention else QUIET_HEX
+    text = Text(message.words, style=style, justify="center")
+    return Group(*[Text("")] * ((lines - 1) // 2), text)
 
 
-def _foot(status: Status, controls: Controls, width: int, remark: str) -> list[Text]:
+def _foot(display: Display, width: int, remark: str) -> list[Text]:
     """One quiet line, or the remark; above it, of the demo, that it is a still."""
+    status, state = display.status, status_line(display)
     flags = Text()
-    for words, on in (("raw", not controls.smoothed), ("paused", controls.paused)):
-        if on:
-            flags.append(f"  {words}", style="bold")
+    for words in state.flags:
+        flags.append(f"  {words}", style="bold")
     if status.recording:
         flags.append("  ●", style=RECORDING_HEX)
         flags.append(" REC", style="bold")
-    quiet, last, attention = foot_words(status)
-    if status.notice:
-        line = Text(status.notice)
-    elif remark and not attention:
+    if state.notice:
+        line = Text(state.notice)
+    elif remark and not state.last.attention:
         line = Text(remark)
     else:
-        line = Text("  ".join((*pace(status), *quiet, "")), style=QUIET_HEX)
-        line.append(last, style=WARNING_HEX if attention else QUIET_HEX)
-    if not status.notice and not flags:
+        line = Text("  ".join((*frame_rate(status), *state.quiet, "")), style=QUIET_HEX)
+        line.append(state.last.words, style=WARNING_HEX if state.last.attention else QUIET_HEX)
+    if not state.notice and not flags:
         flags = Text("  h help", style=FAINT_HEX)
     line.truncate(max(0, width - len(flags)), overflow="ellipsis", pad=True)
     still = [Text(STILL, style=WARNING_HEX)] if status.still else []

@@ -12,7 +12,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from calib.metrics import Bin
 from calib.reports.charts import DIAGONAL, ReliabilityDiagram
 from rankotom_edge.views.palette import QUIET_HEX, bgr, emotion_hex
 from rankotom_edge.views.terminal.half_blocks import HalfBlocks, fitted
@@ -71,15 +70,12 @@ def _help(controls: Controls) -> RenderableType:
 
 
 def _diagram(reliability: Reliability) -> RenderableType:
-    figures = reliability.figures
-    if not figures.get("bins"):
+    evaluation = reliability.evaluation
+    ece = evaluation.metrics["ece"].value
+    bins = tuple(bin_ for bin_ in evaluation.reliability if bin_.count)
+    if not bins or ece is None:
         return Text("This model does not say.", style=QUIET_HEX)
-    bins = tuple(
-        Bin(*(bin_[name] for name in ("low", "high", "count", "confidence", "accuracy")))
-        for bin_ in figures["bins"]
-        if bin_["count"]
-    )
-    words = f"ECE {100 * figures['ece']:.1f} %, {figures['n']:,} faces"
+    words = f"ECE {100 * ece:.1f} %, {evaluation.faces}"
     title = Text("how reliable the model is", style="bold")
     return Group(title, Text(words, style=QUIET_HEX), ReliabilityDiagram(bins, compact=True))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -17,8 +17,8 @@ from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.page import Standing, render, stand
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.model.card import MeasuredModel
+    from rankotom_edge.views.display import Display
 
 REFRESH_SECONDS = 1 / 12  # faster can't be read, and a slow line could not follow
 COLOURS_FOR_PICTURES = ("truecolor", "256")
@@ -40,7 +40,7 @@ class TerminalView:
 
     def __init__(
         self,
-        figures: Mapping[str, Any],
+        model: MeasuredModel,
         *,
         picture: bool = False,
         console: Console | None = None,
@@ -48,7 +48,7 @@ class TerminalView:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """``keys``: where they are read from, if not from standard input."""
-        self._reliability = Reliability(figures)
+        self._reliability = Reliability(model.evaluation)
         self._picture = picture
         self._console = _console() if console is None else console
         self._keyboard = Keyboard(keys)
@@ -58,18 +58,16 @@ class TerminalView:
         self._standing: Standing = {}
         self._leaving = ExitStack()
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
+    def show(self, display: Display) -> None:
         """At most ``REFRESH_SECONDS`` after the last page it does nothing."""
         now = self._clock()
         if now < self._next:
             return
         self._next = now + REFRESH_SECONDS
-        self._standing = stand(moment, self._standing)
+        self._standing = stand(display.latest, self._standing)
         width, height = self._console.size
         page = render(
-            moment,
-            status,
-            controls,
+            display,
             self._reliability,
             (width, height),
             standing=self._standing,

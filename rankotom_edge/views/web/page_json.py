@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankotom_edge.model.reliability import Reliability, mark_of
-from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import bar_reliability
 from rankotom_edge.views.controls import KEYS
 from rankotom_edge.views.palette import emotion_hex
-from rankotom_edge.views.web.health import health
-from rankotom_edge.views.wording import (
-    MARKER,
-    NO_FACE,
+from rankotom_edge.views.presenter import (
     STILL,
+    Message,
     dropped_words,
-    headline,
+    frame_rate,
     model_words,
-    named,
-    pace,
-    percent,
+    picture_message,
+    shown_readings,
     source_words,
 )
+from rankotom_edge.views.web.health import stall_words
+from rankotom_edge.views.wording import MARKER, headline, named, percent
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import Status
+    from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.readings.reading import Reading
+    from rankotom_edge.views.display import Status
     from rankotom_edge.views.web.relay import Shown
 
 # What the page does by itself, so that one person's help is not on everybody's screen.
@@ -42,19 +41,18 @@ def keys_of(video: bool) -> dict[str, str]:
     return {key: words for key, words in KEYS.items() if video or key not in OF_PICTURES}
 
 
-def introduce(
-    labels: Sequence[str], figures: Mapping[str, Any], seconds: int, video: bool
-) -> dict[str, object]:
+def introduce(model: MeasuredModel, seconds: int, video: bool) -> dict[str, object]:
     """What stays the same while the program runs."""
+    labels, evaluation = model.labels, model.evaluation
     return {
         "labels": list(labels),
         "colours": [emotion_hex(labels, place) for place in range(len(labels))],
         "keys": keys_of(video) | {"q": "end the program"},
         "own_keys": list(OF_THE_PAGE),
         "marker": MARKER,
-        "bins": [bin_ for bin_ in figures.get("bins", ()) if bin_["count"]],
-        "ece": figures.get("ece"),
-        "faces": figures.get("n"),
+        "bins": [vars(bin_) for bin_ in evaluation.reliability if bin_.count],
+        "ece": evaluation.metrics["ece"].value,
+        "faces": evaluation.n,
         "seconds": seconds,
         "video": video,
     }
@@ -65,28 +63,20 @@ def tell(
 ) -> dict[str, object]:
     if shown is None:
         return {"message": {"words": "starting", "attention": False}}
+    display, latest = shown.display, shown.display.latest
+    crops = video and display.controls.crop
+    stalled = stall_words(shown, now)
+    message = picture_message(display) if stalled is None else Message(stalled, attention=True)
     return {
-        "faces": [
-            _face(shown_as(reading, shown.controls.smoothed), reliability, video, shown)
-            for reading in _in_sight(shown)
-        ],
-        "message": _message(shown, now),
-        "size": None if shown.moment is None else list(shown.moment.frame.image.shape[1::-1]),
-        "status": _status(shown.status),
-        "controls": asdict(shown.controls),
+        "faces": [_face(reading, reliability, crops) for reading in shown_readings(display)],
+        "message": None if message is None else asdict(message),
+        "size": None if latest is None else list(latest.frame.image.shape[1::-1]),
+        "status": _status(display.status),
+        "controls": asdict(display.controls),
     }
 
 
-def _in_sight(shown: Shown) -> tuple[Reading, ...]:
-    """None of a picture that is no longer live: its faces may be gone."""
-    if shown.moment is None or shown.status.state.kind == "lost":
-        return ()
-    return shown.moment.readings
-
-
-def _face(
-    reading: Reading, reliability: Reliability, video: bool, shown: Shown
-) -> dict[str, object]:
+def _face(reading: Reading, reliability: Reliability, crops: bool) -> dict[str, object]:
     words = headline(reading, reliability)
     seen: dict[str, object] = {
         "track": reading.track,
@@ -98,9 +88,11 @@ def _face(
         "top": int(reading.probabilities.argmax()),
         "shares": np.round(reading.probabilities, 4).tolist(),
         "percents": [percent(float(share)) for share in reading.probabilities],
-        "right": [mark_of(reliability, reading, place) for place in range(len(reading.labels))],
+        "right": [
+            bar_reliability(reading, place, reliability) for place in range(len(reading.labels))
+        ],
     }
-    if video and shown.controls.crop and reading.crop is not None:
+    if crops and reading.crop is not None:
         seen["crop"] = {
             "size": reading.crop.shape[-1],
             "channels": len(reading.crop),
@@ -109,24 +101,12 @@ def _face(
     return seen
 
 
-def _message(shown: Shown, now: float) -> dict[str, object] | None:
-    """What to say while there is no face to see. The last of some photographs stays as it is."""
-    state = health(shown, now)
-    over = shown.status.state.kind == "ended" and shown.moment is not None
-    if not state.ok and not over:
-        waiting = shown.moment is None and shown.status.state.kind == "playing"
-        return {"words": state.words, "attention": not waiting}
-    if _in_sight(shown):
-        return None
-    return {"words": NO_FACE, "attention": False}
-
-
 def _status(status: Status) -> dict[str, object]:
-    words, attention = source_words(status)
-    fps, latency = pace(status)
+    source = source_words(status)
+    fps, latency = frame_rate(status)
     return {
-        "source": words,
-        "attention": attention,
+        "source": source.words,
+        "attention": source.attention,
         "fps": fps,
         "latency": latency,
         "dropped": dropped_words(status),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.views.presenter import is_stale, shown_readings
 from rankotom_edge.views.window.activation_map import draw_evidence
 from rankotom_edge.views.window.canvas import fill, outline, write
 from rankotom_edge.views.window.layout import LINES, Sheet
@@ -69,7 +69,7 @@ class Pictures:
 
     def jpeg(self, shown: Shown, look: Look) -> bytes | None:
         """None before the first frame."""
-        if shown.moment is None:
+        if shown.display.latest is None:
             return None
         key = picture_key(shown)
         if key != self._key:
@@ -81,14 +81,15 @@ class Pictures:
 
 def picture_key(shown: Shown) -> object:
     """What the picture depends on: the same key, the same picture."""
-    controls = shown.controls
-    return shown.came, controls.evidence, controls.smoothed, shown.status.state.kind == "lost"
+    controls = shown.display.controls
+    return shown.came, controls.evidence, controls.smoothed, is_stale(shown.display)
 
 
 def draw_picture(shown: Shown, look: Look, framing: Framing) -> Image:
     """The frame with a box around each face; none where the picture is no longer live."""
-    assert shown.moment is not None
-    frame = shown.moment.frame.image
+    latest = shown.display.latest
+    assert latest is not None
+    frame = latest.frame.image
     high, wide = frame.shape[:2]
     zoom = min(1.0, look.width / wide)
     width, height = max(1, round(wide * zoom)), max(1, round(high * zoom))
@@ -96,12 +97,10 @@ def draw_picture(shown: Shown, look: Look, framing: Framing) -> Image:
     if zoom < 1:
         resized = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
         image = np.asarray(resized, np.uint8)
-    if shown.status.state.kind == "lost":
-        return image
     sheet = _sheet(width, height, zoom)
-    readings = [shown_as(reading, shown.controls.smoothed) for reading in shown.moment.readings]
+    readings = shown_readings(shown.display)
     for reading in readings:
-        if shown.controls.evidence:
+        if shown.display.controls.evidence:
             draw_evidence(image, reading, framing, sheet)
         _box(image, reading, sheet, numbered=len(readings) > 1)
     return image

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.display import Display
 
 MOST_STREAMS = 64  # the page opens two: numbers and pictures
 
@@ -24,9 +23,7 @@ class Shown:
     """What the loop showed last."""
 
     number: int  # from 1; a gap is what nobody was ready for
-    moment: FrameReadings | None
-    status: Status
-    controls: Controls
+    display: Display
     at: float  # when it was given
     came: float | None  # when its frame was new; None before the first
 
@@ -38,16 +35,15 @@ class Relay:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def give(
-        self, moment: FrameReadings | None, status: Status, controls: Controls, now: float
-    ) -> None:
+    def give(self, display: Display, now: float) -> None:
         """In the loop's thread."""
         before = self.newest
         came = None if before is None else before.came
-        if moment is not None and (before is None or moment is not before.moment):
+        latest = display.latest
+        if latest is not None and (before is None or latest is not before.display.latest):
             came = now
         number = 1 if before is None else before.number + 1
-        self.newest = Shown(number, moment, status, controls, now, came)
+        self.newest = Shown(number, display, now, came)
         if self._waiting and self._loop is not None:
             with suppress(RuntimeError):  # the server's loop has just ended
                 self._loop.call_soon_threadsafe(self._wake)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from rankotom_edge.faces.crop import Framing
+    from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.publish.prometheus import PrometheusMetrics
     from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.views.web.address import Address
@@ -55,11 +55,9 @@ SAMPLES_A_SECOND = 5.0  # of the timeline
 
 @dataclass(frozen=True)
 class Site:
-    """What is served. ``labels``, ``figures`` and ``framing`` are the model's."""
+    """What is served."""
 
-    labels: tuple[str, ...]
-    figures: Mapping[str, Any]
-    framing: Framing
+    model: MeasuredModel
     meta: Mapping[str, object]
     metrics: PrometheusMetrics
     video: bool = True
@@ -70,8 +68,8 @@ class Routes:
 
     def __init__(self, site: Site, relay: Relay, keys: deque[str]) -> None:
         self._site, self._relay, self._keys = site, relay, keys
-        self._reliability = Reliability(site.figures)
-        self._pictures = Pictures(site.framing)
+        self._reliability = Reliability(site.model.evaluation)
+        self._pictures = Pictures(site.model.crop.framing)
         self._timeline = Timeline()
         self._told: tuple[object, bytes] = (None, b"")
         self._written: tuple[object, bytes] = (None, b"")
@@ -100,8 +98,9 @@ class Routes:
         while True:
             shown, now = self._relay.newest, time.monotonic()
             faces = []
-            if shown is not None and shown.moment is not None and not shown.controls.paused:
-                readings = shown.moment.readings if health(shown, now).ok else ()
+            if shown is not None and not shown.display.controls.paused and health(shown, now).ok:
+                latest = shown.display.latest
+                readings = () if latest is None else latest.readings
                 faces = [reading.probabilities for reading in readings]
             self._timeline.add(now, faces)
             await asyncio.sleep(1 / SAMPLES_A_SECOND)
@@ -132,7 +131,7 @@ class Routes:
 
     async def metrics(self, request: Request) -> Response:
         newest = self._relay.newest
-        text, kind = self._site.metrics.page(None if newest is None else newest.status)
+        text, kind = self._site.metrics.page(None if newest is None else newest.display.status)
         return Response(text, media_type=kind)
 
     def _stream(self, parts: AsyncIterator[bytes], kind: str) -> Response:
@@ -144,7 +143,7 @@ class Routes:
         """For the page: once what stays, then what changes, and each second that is over."""
         relay, site = self._relay, self._site
         with relay.stream():
-            yield _event(introduce(site.labels, site.figures, SECONDS, site.video), "hello")
+            yield _event(introduce(site.model, SECONDS, site.video), "hello")
             seen, since = 0, -1
             while True:
                 shown = await relay.newer(seen, SILENCE)
@@ -176,15 +175,16 @@ class Routes:
                     yield b": no news\n\n"
                     continue
                 seen = shown.number
-                if shown.moment is not None and shown.came != last:
+                latest = shown.display.latest
+                if latest is not None and shown.came != last:
                     last = shown.came
-                    yield self._line(shown.moment, last)
+                    yield self._line(latest, last)
                     await self._beat(READINGS_A_SECOND)
 
-    def _line(self, moment: FrameReadings, came: float | None) -> bytes:
+    def _line(self, latest: FrameReadings, came: float | None) -> bytes:
         """Written once for all readers."""
         if self._written[0] != came:
-            self._written = (came, _event(moment.as_json()))
+            self._written = (came, _event(latest.as_json()))
         return self._written[1]
 
     async def _video(self) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""The web view as the live loop knows it: moments in, keys out."""
+"""The web view as the live loop knows it: displays in, keys out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from rankotom_edge.views.web.routes import Routes, Site
 from rankotom_edge.views.web.server import Server
 
 if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.display import Display
     from rankotom_edge.views.web.address import Address
 
 MOST_KEYS = 32  # that wait for the loop; older ones are forgotten
@@ -32,8 +31,8 @@ class WebView(Closing):
     def closed(self) -> bool:
         return not self._server.running
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        self._relay.give(moment, status, controls, time.monotonic())
+    def show(self, display: Display) -> None:
+        self._relay.give(display, time.monotonic())
 
     def key(self) -> str | None:
         return self._keys.popleft() if self._keys else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -25,6 +25,8 @@ from rankotom_edge.views.window.text import text_width
 from rankotom_edge.views.wording import MARKER
 
 if TYPE_CHECKING:
+    from calib.evaluation import Evaluation
+    from calib.metrics import Bin
     from rankotom_edge.readings.reading import Reading
 
 CARD = bgr("#20252c")
@@ -72,9 +74,7 @@ def reliability_height(measures: Measures) -> int:
     return measures.px(224)
 
 
-def draw_reliability(
-    image: Image, rect: Rect, figures: Mapping[str, Any], measures: Measures
-) -> None:
+def draw_reliability(image: Image, rect: Rect, evaluation: Evaluation, measures: Measures) -> None:
     """A bar for each bin of confidence: how often it was right, against the diagonal."""
     _card(image, rect, "% right, by confidence shown", measures)
     side = Rect(
@@ -92,7 +92,7 @@ def draw_reliability(
         half = text_width(f"{100 * share:.0f}", measures.text) / 2
         foot = (x - half, side.bottom + measures.px(3))
         write(image, f"{100 * share:.0f}", foot, measures.text, QUIET)
-    for bin_ in figures.get("bins", ()):
+    for bin_ in evaluation.reliability:
         _column(image, side, bin_)
     cv2.line(
         image,
@@ -102,15 +102,15 @@ def draw_reliability(
         measures.px(1),
         cv2.LINE_AA,
     )
-    _figures(image, rect, figures, measures)
+    _ece_and_colours(image, rect, evaluation, measures)
 
 
-def _column(image: Image, side: Rect, bin_: Mapping[str, Any]) -> None:
-    if bin_["accuracy"] is None or bin_["confidence"] is None:
+def _column(image: Image, side: Rect, bin_: Bin) -> None:
+    if bin_.accuracy is None or bin_.confidence is None:
         return
-    opacity = 1.0 if bin_["count"] >= FEW_FACES else 0.3
-    x, width = side.x + bin_["low"] * side.width, (bin_["high"] - bin_["low"]) * side.width - 1
-    accuracy, confidence = float(bin_["accuracy"]), float(bin_["confidence"])
+    opacity = 1.0 if bin_.count >= FEW_FACES else 0.3
+    x, width = side.x + bin_.low * side.width, (bin_.high - bin_.low) * side.width - 1
+    accuracy, confidence = bin_.accuracy, bin_.confidence
     lower, upper = sorted((accuracy, confidence))
     height = side.height
     fill(image, Rect(x, side.bottom - lower * height, width, lower * height), RIGHT, 0, opacity)
@@ -118,12 +118,13 @@ def _column(image: Image, side: Rect, bin_: Mapping[str, Any]) -> None:
     fill(image, gap, OVER if accuracy < confidence else UNDER, 0, opacity)
 
 
-def _figures(image: Image, rect: Rect, figures: Mapping[str, Any], measures: Measures) -> None:
+def _ece_and_colours(image: Image, rect: Rect, evaluation: Evaluation, measures: Measures) -> None:
     x, y, row = rect.x + measures.pad, rect.bottom - measures.px(55), measures.px(16)
-    if figures.get("ece") is None:
+    ece = evaluation.metrics["ece"].value
+    if ece is None:
         write(image, "this model does not say", (x, y), measures.text, QUIET)
         return
-    words = f"ECE {100 * figures['ece']:.1f} %, {figures['n']:,} faces"
+    words = f"ECE {100 * ece:.1f} %, {evaluation.faces}"
     write(image, words, (x, y), measures.text, TEXT, room=rect.width - 2 * measures.pad)
     size = measures.px(8)
     for line, (colour, name) in enumerate(((OVER, "too sure"), (UNDER, "not sure enough")), 1):

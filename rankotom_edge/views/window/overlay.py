@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.views.presenter import is_stale, shown_readings
 from rankotom_edge.views.window.activation_map import draw_evidence
 from rankotom_edge.views.window.canvas import outline
 from rankotom_edge.views.window.insets import (
@@ -36,9 +35,10 @@ from rankotom_edge.views.window.status_line import draw_foot, draw_message
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
     from rankotom_edge.frame import Image
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
+    from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.controls import Controls
+    from rankotom_edge.views.display import Display
 
 BEFORE_THE_FIRST = (640, 480)
 LOOK_ROUND = 16  # frames between two looks for larger panels
@@ -56,79 +56,58 @@ STALE = 0.45  # the light that is left to a picture that is no longer live
 class Overlay:
     """Knows the model whose readings it draws, and where it put the panels last."""
 
-    def __init__(self, figures: Mapping[str, Any], framing: Framing) -> None:
-        """``figures`` and ``framing`` are those of the model's card."""
-        self._reliability = Reliability(figures)
-        self._framing = framing
+    def __init__(self, model: MeasuredModel) -> None:
+        self._reliability = Reliability(model.evaluation)
+        self._framing = model.crop.framing
         self._layout = Layout()
 
-    def draw(
-        self,
-        moment: FrameReadings | None,
-        status: Status,
-        controls: Controls,
-        room: tuple[int, int] | None = None,
-    ) -> Image:
+    def draw(self, display: Display, room: tuple[int, int] | None = None) -> Image:
         """A new picture that fills ``room`` (width, height), or of the frame's own size."""
-        picture, self._layout = draw(
-            moment, status, controls, self._reliability, self._framing, room, self._layout
-        )
+        picture, self._layout = draw(display, self._reliability, self._framing, room, self._layout)
         return picture
 
 
 def draw(
-    moment: FrameReadings | None,
-    status: Status,
-    controls: Controls,
+    display: Display,
     reliability: Reliability,
     framing: Framing,
     room: tuple[int, int] | None,
     previous: Layout,
 ) -> tuple[Image, Layout]:
     """The picture, and where its panels are, for the next one to keep them there."""
-    readings = _readings(moment, status, controls)
-    sheet, layout = _arranged(moment, readings, status, controls, room, previous)
-    image = _ground(moment, status, sheet)
+    controls, readings = display.controls, shown_readings(display)
+    sheet, layout = _arranged(display, readings, room, previous)
+    image = _ground(display, sheet)
     if controls.evidence:
         for reading in readings:
             draw_evidence(image, reading, framing, sheet)
     _faces(image, readings, sheet, layout, reliability)
     _insets(image, readings, controls, reliability, sheet)
-    draw_foot(image, sheet, status, controls)
-    draw_message(image, sheet, moment, status)
+    draw_foot(image, sheet, display)
+    draw_message(image, sheet, display)
     if controls.help:
         draw_help(image, sheet.picture, controls.keys, sheet.measures)
     return image, layout
 
 
-def _readings(
-    moment: FrameReadings | None, status: Status, controls: Controls
-) -> tuple[Reading, ...]:
-    """None of a picture that is no longer live: its faces may be gone."""
-    if moment is None or status.state.kind == "lost":
-        return ()
-    return tuple(shown_as(reading, controls.smoothed) for reading in moment.readings)
-
-
 def _arranged(
-    moment: FrameReadings | None,
+    display: Display,
     readings: tuple[Reading, ...],
-    status: Status,
-    controls: Controls,
     room: tuple[int, int] | None,
     previous: Layout,
 ) -> tuple[Sheet, Layout]:
     """With a column beside the picture where a key asks for one, or the picture has no room."""
-    now = 0.0 if moment is None else moment.frame.time
-    closed = _sheet(moment, status, room, column=False)
-    opened = _sheet(moment, status, room, column=True)
+    latest, controls = display.latest, display.controls
+    now = 0.0 if latest is None else latest.frame.time
+    closed = _sheet(display, room, column=False)
+    opened = _sheet(display, room, column=True)
     in_closed = _with_bars(_scene(closed, readings, None))
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
     always = controls.reliability or controls.crop or (room is not None and _fits(opened, closed))
     previous = (back_in_time if always else column_in_time)(previous, in_closed, now)
     is_open = always or previous.column
     sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
-    if moment is not None and moment.frame.index % LOOK_ROUND:
+    if latest is not None and latest.frame.index % LOOK_ROUND:
         layout = kept(scene, previous)
         if layout is not None:
             return sheet, layout
@@ -168,13 +147,11 @@ def back_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
     return layout
 
 
-def size_within(
-    room: tuple[int, int], moment: FrameReadings | None, status: Status
-) -> tuple[int, int]:
+def size_within(room: tuple[int, int], display: Display) -> tuple[int, int]:
     """The width and height of a window that picture and line fill without a rest; with the column,
     where it takes nothing from the picture."""
-    closed = _sheet(moment, status, room, column=False)
-    opened = _sheet(moment, status, room, column=True)
+    closed = _sheet(display, room, column=False)
+    opened = _sheet(display, room, column=True)
     sheet = opened if _fits(opened, closed) else closed
     beside = sheet.width - sheet.around.width
     return round(sheet.picture.width + beside), round(sheet.picture.height + sheet.foot.height)
@@ -186,11 +163,10 @@ def _fits(opened: Sheet, closed: Sheet) -> bool:
     return opened.picture.width >= closed.picture.width - 2
 
 
-def _sheet(
-    moment: FrameReadings | None, status: Status, room: tuple[int, int] | None, column: bool
-) -> Sheet:
-    size = BEFORE_THE_FIRST if moment is None else moment.frame.image.shape[1::-1]
-    return divide(size, room, column=column, foot_lines=2 if status.still else 1)
+def _sheet(display: Display, room: tuple[int, int] | None, column: bool) -> Sheet:
+    latest = display.latest
+    size = BEFORE_THE_FIRST if latest is None else latest.frame.image.shape[1::-1]
+    return divide(size, room, column=column, foot_lines=2 if display.status.still else 1)
 
 
 def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
@@ -223,16 +199,16 @@ def _inset_heights(
     return heights
 
 
-def _ground(moment: FrameReadings | None, status: Status, sheet: Sheet) -> Image:
+def _ground(display: Display, sheet: Sheet) -> Image:
     """The frame as large as it is shown, and nothing around it."""
     x, y, width, height = sheet.picture.pixels
-    if moment is None:
+    if display.latest is None:
         return np.full((sheet.height, sheet.width, 3), GROUND, np.uint8)
-    frame = moment.frame.image
+    frame = display.latest.frame.image
     if frame.shape[:2] != (height, width):
         kind = cv2.INTER_AREA if sheet.zoom <= AVERAGED else cv2.INTER_LINEAR
         frame = np.asarray(cv2.resize(frame, (width, height), interpolation=kind), np.uint8)
-    if status.state.kind == "lost":
+    if is_stale(display):
         frame = np.asarray(cv2.convertScaleAbs(frame, alpha=STALE), np.uint8)
     right, below = sheet.width - x - width, sheet.height - y - height
     sides = (y, below, x, right)
@@ -277,6 +253,6 @@ def _insets(
         rect = Rect(sheet.column.x, top, sheet.column.width, height - gap).within(sheet.column)
         top += height
         if name == "reliability":
-            draw_reliability(image, rect, reliability.figures, sheet.measures)
+            draw_reliability(image, rect, reliability.evaluation, sheet.measures)
         else:
             draw_crops(image, rect, readings, len(readings) > 1, sheet.measures)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankotom_edge.frame import Image
-from rankotom_edge.model.reliability import Reliability, mark_of
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.palette import (
     FAINT_HEX,
     GROUND_HEX,
@@ -27,9 +27,6 @@ from rankotom_edge.views.window.canvas import fill, glass, write
 from rankotom_edge.views.window.panel_placement import Rect, Size
 from rankotom_edge.views.window.text import line_height, text_width
 from rankotom_edge.views.wording import Headline, headline, named, percent
-
-if TYPE_CHECKING:
-    from rankotom_edge.readings.reading import Reading
 
 TEXT, QUIET, FAINT, GROUND = (bgr(name) for name in (TEXT_HEX, QUIET_HEX, FAINT_HEX, GROUND_HEX))
 
@@ -219,7 +216,7 @@ def _bar(
             tone if stands_out else mixed(tone, GROUND, 0.30),
             min(radius, length / 2),
         )
-    right_share = mark_of(reliability, reading, index)
+    right_share = bar_reliability(reading, index, reliability)
     if right_share is not None:
         _mark(image, track, right_share, reading.labels[index] == reading.top, measures)
 

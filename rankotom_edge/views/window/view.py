@@ -6,7 +6,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -15,12 +15,9 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.views.window.overlay import Overlay, size_within
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rankotom_edge.faces.crop import Framing
     from rankotom_edge.frame import Image
-    from rankotom_edge.readings.frame_readings import FrameReadings, Status
-    from rankotom_edge.views.controls import Controls
+    from rankotom_edge.model.card import MeasuredModel
+    from rankotom_edge.views.display import Display
 
 # A window as it opens: large enough to read across a table, small enough for a laptop's screen.
 OPENING = (1280, 720)
@@ -75,9 +72,9 @@ class WindowView(Closing):
     interactive = True
     shows_faces = True
 
-    def __init__(self, title: str, figures: Mapping[str, Any], framing: Framing) -> None:
+    def __init__(self, title: str, model: MeasuredModel) -> None:
         self._title = title
-        self._overlay = Overlay(figures, framing)
+        self._overlay = Overlay(model)
         self._window: Window | None = None
         self._knows_the_frame = False
 
@@ -85,14 +82,14 @@ class WindowView(Closing):
     def closed(self) -> bool:
         return self._window is not None and self._window.closed
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
+    def show(self, display: Display) -> None:
         if self._window is None:
-            self._window = Window(self._title, size_within(OPENING, moment, status))
-        elif moment is not None and not self._knows_the_frame:
-            self._window.resize(size_within(OPENING, moment, status))
-        self._knows_the_frame = moment is not None
+            self._window = Window(self._title, size_within(OPENING, display))
+        elif display.latest is not None and not self._knows_the_frame:
+            self._window.resize(size_within(OPENING, display))
+        self._knows_the_frame = display.latest is not None
         if not self._window.closed:
-            self._window.show(self._overlay.draw(moment, status, controls, self._window.size))
+            self._window.show(self._overlay.draw(display, self._window.size))
 
     def key(self) -> str | None:
         return None if self._window is None else self._window.key()

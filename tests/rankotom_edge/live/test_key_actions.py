@@ -13,14 +13,18 @@ from rankotom_edge.cli.view_options import snapshot_to
 from rankotom_edge.frame import Frame
 from rankotom_edge.live.key_actions import NOTICE_SECONDS, KeyActions
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.recording.session import Recorder, describe_session
 from rankotom_edge.sources import State
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display, Status
 
 STATUS = Status("camera 0", State("playing", ""), 30.0, 9.0, 0, "ferplus-fp32", "fp32")
 MOMENT = FrameReadings(
     Frame(np.full((120, 160, 3), 90, np.uint8), 0, 0.0, 0.0), (), Latency(1, 0, 2)
 )
+SHOWN = Display(MOMENT, STATUS, Controls())
+BEFORE_THE_FIRST = Display(None, STATUS, Controls())
 
 
 @pytest.fixture
@@ -31,23 +35,23 @@ def desk(tmp_path: Path) -> KeyActions:
         return Recorder(tmp_path, describe_session("camera 0", artifact, datetime.now()))
 
     card = artifact.card
-    return KeyActions([], record, snapshot_to(tmp_path, card.figures, card.crop.framing))
+    return KeyActions([], record, snapshot_to(tmp_path, card))
 
 
 @pytest.mark.parametrize("key", ["q", "esc"])
 def test_q_and_esc_quit(desk: KeyActions, key: str) -> None:
     assert not desk.quit
-    desk.press(key, None, STATUS, 0.0)
+    desk.press(key, BEFORE_THE_FIRST, 0.0)
     assert desk.quit
 
 
 def test_r_records_from_here_to_the_next_r(desk: KeyActions) -> None:
     desk.write(MOMENT)
-    desk.press("r", MOMENT, STATUS, 0.0)
+    desk.press("r", SHOWN, 0.0)
     folder = Path(desk.recording or "")
     desk.write(MOMENT)
     desk.write(MOMENT)
-    desk.press("r", MOMENT, STATUS, 1.0)
+    desk.press("r", SHOWN, 1.0)
     desk.write(MOMENT)
     assert desk.recording is None
     assert len((folder / "readings.jsonl").read_text().splitlines()) == 2
@@ -64,10 +68,10 @@ def test_a_recording_is_closed_with_the_desk(desk: KeyActions) -> None:
 
 
 def test_s_saves_the_picture_for_its_owner_alone(desk: KeyActions, tmp_path: Path) -> None:
-    desk.press("s", None, STATUS, 0.0)
+    desk.press("s", BEFORE_THE_FIRST, 0.0)
     assert desk.notice(0.0) == "nothing to save yet"
     assert list(tmp_path.iterdir()) == []
-    desk.press("s", MOMENT, STATUS, 0.0)
+    desk.press("s", SHOWN, 0.0)
     (path,) = tmp_path.iterdir()
     picture = cv2.imread(str(path))
     assert picture is not None
@@ -81,8 +85,8 @@ def test_what_cannot_be_saved_is_said_on_screen_and_ends_nothing(tmp_path: Path)
     taken = tmp_path / "file"
     taken.write_text("")
     card = load_artifact("ferplus-fp32").card
-    desk = KeyActions(snapshot=snapshot_to(taken / "folder", card.figures, card.crop.framing))
-    desk.press("s", MOMENT, STATUS, 0.0)
+    desk = KeyActions(snapshot=snapshot_to(taken / "folder", card))
+    desk.press("s", SHOWN, 0.0)
     assert "Cannot save" in (desk.notice(1.0) or "")
     assert not desk.quit
 
@@ -104,17 +108,17 @@ def test_a_recording_that_cannot_go_on_ends_the_run() -> None:
 
 def test_a_key_that_can_do_nothing_here_says_why_and_switches_nothing() -> None:
     desk = KeyActions(absent={"c": "not recorded: where the evidence is"})
-    desk.press("c", MOMENT, STATUS, 0.0)
+    desk.press("c", SHOWN, 0.0)
     assert desk.notice(0.0) == "not recorded: where the evidence is"
     assert not desk.controls.evidence
     assert "c" not in desk.controls.keys
-    desk.press("v", MOMENT, STATUS, 1.0)
+    desk.press("v", SHOWN, 1.0)
     assert desk.controls.crop
 
 
 def test_a_replay_has_nothing_to_record(tmp_path: Path) -> None:
     desk = KeyActions()
-    desk.press("r", MOMENT, STATUS, 0.0)
-    desk.press("s", MOMENT, STATUS, 0.0)
+    desk.press("r", SHOWN, 0.0)
+    desk.press("s", SHOWN, 0.0)
     assert desk.recording is None
     assert desk.notice(0.0) is None

@@ -21,10 +21,10 @@ from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.drift_monitor import DriftMonitor
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source, State, open_source
 from rankotom_edge.sources.frame_queue import FrameQueue
-from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.no_view import NoView
 
 
@@ -35,7 +35,7 @@ class Person:
     shows_faces = True
 
     def __init__(self, presses: dict[int, str] | None = None, leaves_after: int | None = None):
-        self.shown: list[tuple[FrameReadings | None, Status, Controls]] = []
+        self.shown: list[Display] = []
         self._presses = dict(presses or {})
         self._leaves_after = leaves_after
 
@@ -43,8 +43,8 @@ class Person:
     def closed(self) -> bool:
         return self._leaves_after is not None and len(self.shown) >= self._leaves_after
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        self.shown.append((moment, status, controls))
+    def show(self, display: Display) -> None:
+        self.shown.append(display)
 
     def key(self) -> str | None:
         return self._presses.pop(len(self.shown), None)
@@ -76,9 +76,9 @@ def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader)
             source, reader, person, KeyActions([kept]), RunStats(time.monotonic()), Stop(frames=20)
         )
     assert [moment.frame.index for moment in kept.moments] == list(range(20))
-    assert [moment for moment, _, _ in person.shown] == kept.moments
+    assert [display.latest for display in person.shown] == kept.moments
     assert kept.moments[-1].readings[0].top == "happiness"
-    status = person.shown[-1][1]
+    status = person.shown[-1].status
     assert (status.model, status.precision, status.still) == ("ferplus-fp32", "fp32", True)
     assert status.drift is None
 
@@ -87,11 +87,11 @@ def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
     reader: Reader,
 ) -> None:
     card = load_artifact("ferplus-fp32").card
-    monitor, person = DriftMonitor(card.figures, card.labels), Person()
+    monitor, person = DriftMonitor(card), Person()
     with open_source("demo") as source:
         tally = RunStats(time.monotonic())
         run_loop(source, reader, person, KeyActions(), tally, Stop(frames=20), monitor)
-    drifts = [status.drift for _, status, _ in person.shown]
+    drifts = [display.status.drift for display in person.shown]
     assert drifts[-1] == monitor.drift
     assert [drift.faces for drift in drifts if drift is not None][-1] == 1
 
@@ -127,9 +127,9 @@ def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> N
     person = Person({4: "space", 8: "space", 12: "q"})
     with open_source("demo") as source:
         run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
-    indexes = [moment.frame.index for moment, _, _ in person.shown if moment is not None]
+    indexes = [display.latest.frame.index for display in person.shown if display.latest]
     assert indexes == [0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6, 7]
-    assert [controls.paused for _, _, controls in person.shown] == [False] * 4 + [True] * 4 + [
+    assert [display.controls.paused for display in person.shown] == [False] * 4 + [True] * 4 + [
         False
     ] * 4
 
@@ -141,7 +141,7 @@ class Camera(Source):
     state = State("playing", "")
 
     def __init__(self) -> None:
-        self._queue = FrameQueue(1, newest=True)
+        self._queue = FrameQueue(1, keep_newest=True)
         self._thread = threading.Thread(target=self._film)
         self._thread.start()
 
@@ -150,7 +150,7 @@ class Camera(Source):
         return self._queue.dropped
 
     def read(self, timeout: float) -> Frame | None:
-        return self._queue.take(timeout)
+        return self._queue.get(timeout)
 
     def close(self) -> None:
         self._queue.close()
@@ -160,7 +160,7 @@ class Camera(Source):
         dark, began = np.zeros((48, 64, 3), np.uint8), time.monotonic()
         for index in count():
             now = time.monotonic()
-            if not self._queue.give(Frame(dark, index, now - began, now)):
+            if not self._queue.put(Frame(dark, index, now - began, now)):
                 return
             time.sleep(0.01)
 
@@ -169,7 +169,8 @@ def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: 
     person = Person({4: "space", 40: "q"})
     with Camera() as camera:
         run_loop(camera, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
-    paused = [status.dropped for _, status, controls in person.shown if controls.paused]
+    displays = [display for display in person.shown if display.controls.paused]
+    paused = [display.status.dropped for display in displays]
     assert len(paused) == 36
     assert paused[-1] - paused[0] < 10
 
@@ -238,7 +239,7 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
         reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
         run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
     assert len(person.shown) == 7
-    moment = person.shown[-1][0]
+    moment = person.shown[-1].latest
     assert moment is not None
     assert [reading.top for reading in moment.readings] == ["happiness"]
 

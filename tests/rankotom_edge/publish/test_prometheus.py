@@ -16,9 +16,10 @@ from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame
 from rankotom_edge.publish.prometheus import LATELY, PrometheusMetrics
 from rankotom_edge.readings.drift_monitor import DriftStatus
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.sources import State
+from rankotom_edge.views.display import Status
 
 GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
 FACE = Face((200, 120, 120, 120), (235, 160), (285, 160), (260, 185), (260, 215), 0.9)

@@ -19,11 +19,11 @@ from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import read_expression
 from rankotom_edge.recording.replay import LONGEST_GAP, SessionClip
 from rankotom_edge.recording.session import Recorder, describe_session, read_session
-from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display
 
 CARD = load_artifact("ferplus-fp32").card
 CONTRACT = CARD.crop
@@ -77,10 +77,10 @@ class Person:
     def __init__(self, *keys: str) -> None:
         self._keys = list(keys)
         self._pressed = True
-        self.shown: list[tuple[FrameReadings | None, Status, Controls]] = []
+        self.shown: list[Display] = []
 
-    def show(self, moment: FrameReadings | None, status: Status, controls: Controls) -> None:
-        self.shown.append((moment, status, controls))
+    def show(self, display: Display) -> None:
+        self.shown.append(display)
         self._pressed = False
 
     def key(self) -> str | None:
@@ -91,11 +91,11 @@ class Person:
 
     @property
     def crops(self) -> list[Image | None]:
-        return [moment.readings[0].crop for moment, _, _ in self.shown if moment is not None]
+        return [shown.latest.readings[0].crop for shown in self.shown if shown.latest is not None]
 
     @property
     def notices(self) -> list[str | None]:
-        return [status.notice for _, status, _ in self.shown]
+        return [display.status.notice for display in self.shown]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_v_shows_the_face_as_the_network_saw_it(replayed: Callable[..., Person])
 
 def test_v_works_while_the_replay_is_paused(replayed: Callable[..., Person]) -> None:
     person = replayed("space", "v", "q")
-    paused = [moment for moment, _, controls in person.shown if moment and controls.crop]
+    paused = [shown.latest for shown in person.shown if shown.latest and shown.controls.crop]
     assert paused
     assert all(moment.frame.index == 0 for moment in paused)
     assert paused[0].readings[0].crop is not None
@@ -145,15 +145,16 @@ def test_what_was_not_recorded_is_said_on_screen(replayed: Callable[..., Person]
     person = replayed(key, video=False)
     assert person.notices[0] is None
     assert "record" in (person.notices[1] or "")
-    assert person.shown[-1][2] == person.shown[0][2]  # no switch that has nothing to show
+    first, last = person.shown[0], person.shown[-1]
+    assert last.controls == first.controls  # no switch that has nothing to show
 
 
 def test_the_keys_told_are_those_that_work(replayed: Callable[..., Person]) -> None:
     with_video, without = replayed("h"), replayed("h", video=False)
-    told = with_video.shown[-1][2].keys
+    told = with_video.shown[-1].controls.keys
     assert "v" in told
     assert not {"c", "r"} & told.keys()
-    assert not {"c", "r", "v"} & without.shown[-1][2].keys.keys()
+    assert not {"c", "r", "v"} & without.shown[-1].controls.keys.keys()
 
 
 def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:

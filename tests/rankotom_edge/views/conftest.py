@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.drift_monitor import DriftStatus
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading, find_blend
 from rankotom_edge.sources import State
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display, Status
 
 GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
 FACE = Face((200, 120, 120, 120), (235, 160), (285, 160), (260, 185), (260, 215), 0.9)
@@ -63,6 +66,11 @@ class Showing:
         image = np.full((480, 640, 3), (180, 120, 60), np.uint8)
         return FrameReadings(Frame(image, 0, 0.0, 0.0), readings, Latency(2.0, 1.0, 12.0))
 
+    def display(
+        self, latest: FrameReadings | None, controls: Controls | None = None, **status: Any
+    ) -> Display:
+        return Display(latest, replace(self.status, **status), controls or Controls())
+
 
 @pytest.fixture
 def showing() -> Showing:
@@ -71,7 +79,7 @@ def showing() -> Showing:
 
 @pytest.fixture(scope="session")
 def reliability() -> Reliability:
-    return Reliability(load_artifact("ferplus-fp32").card.figures)
+    return Reliability(load_artifact("ferplus-fp32").card.evaluation)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import KEYS, Controls
+from rankotom_edge.views.presenter import STILL
 from rankotom_edge.views.terminal.page import Standing, render, stand
-from rankotom_edge.views.wording import STILL
 
 
 class Printed:
@@ -46,9 +46,7 @@ class Printed:
             color_system="truecolor" if colours else None,
         )
         page = render(
-            moment,
-            replace(self._showing.status, **status),
-            controls or Controls(),
+            self._showing.display(moment, controls, **status),
             self._reliability,
             size,
             standing=stand(moment, {}) if standing is None else standing,
@@ -253,7 +251,8 @@ def test_the_keys_show_help_diagram_crop_and_picture(
         assert (words in helped) is (key != "c")
     assert "a small picture" in helped
     diagram = "\n".join(printed(moment, Controls(reliability=True)))
-    assert f"ECE {100 * reliability.figures['ece']:.1f} %, 1,789 faces" in diagram
+    ece = reliability.evaluation.metrics["ece"].value
+    assert f"ECE {100 * (ece or 0):.1f} %, 1,789 faces" in diagram
     assert "93–100" in diagram
     assert sum(line.count("▀") for line in printed(moment, Controls(crop=True))) == 24 * 12
     assert sum(line.count("▀") for line in printed(moment, picture=True)) == 38 * 14

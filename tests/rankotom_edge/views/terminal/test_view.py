@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.views.controls import Controls
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.views.terminal.view import REFRESH_SECONDS, TerminalView
 
 ROOT = Path(__file__).parents[4]
@@ -36,9 +35,9 @@ from rankotom_edge.views.terminal.view import TerminalView
 showing, controls, last = Showing(), Controls(), None
 moment = showing.moment(showing.reading(happiness=0.83))
 try:
-    with TerminalView(load_artifact("ferplus-fp32").card.figures) as view:
+    with TerminalView(load_artifact("ferplus-fp32").card) as view:
         while last != "q":
-            view.show(moment, showing.status, controls)
+            view.show(showing.display(moment, controls))
             while (key := view.key()) is not None:
                 controls, last = pressed(controls, key), key
                 if key == "x":
@@ -140,33 +139,33 @@ def test_it_gives_the_terminal_back_after_an_interrupt_and_an_error(
     assert any(words in line for line in lines)
 
 
-def test_it_draws_no_more_often_than_can_be_read(showing: Any, reliability: Reliability) -> None:
+def test_it_draws_no_more_often_than_can_be_read(showing: Any, model: MeasuredModel) -> None:
     now = 0.0
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=80, height=24)
-    view = TerminalView(reliability.figures, console=console, keys=io.StringIO(), clock=lambda: now)
+    view = TerminalView(model, console=console, keys=io.StringIO(), clock=lambda: now)
     moment = showing.moment(showing.reading(happiness=0.83))
     with view:
         drawn = 0
         for _ in range(300):  # a second of a fast camera
             before = file.tell()
-            view.show(moment, showing.status, Controls())
+            view.show(showing.display(moment))
             drawn += file.tell() > before
             now += 1 / 300
     assert drawn == pytest.approx(1 / REFRESH_SECONDS, abs=1)
 
 
-def test_without_a_terminal_to_read_there_are_no_keys(reliability: Reliability) -> None:
+def test_without_a_terminal_to_read_there_are_no_keys(model: MeasuredModel) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
-    with TerminalView(reliability.figures, console=console, keys=io.StringIO("q")) as view:
+    with TerminalView(model, console=console, keys=io.StringIO("q")) as view:
         assert view.key() is None
 
 
-def test_it_remembers_who_is_shown(showing: Any, reliability: Reliability) -> None:
+def test_it_remembers_who_is_shown(showing: Any, model: MeasuredModel) -> None:
     now = 0.0
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, color_system=None, width=30, height=4)
-    view = TerminalView(reliability.figures, console=console, keys=io.StringIO(), clock=lambda: now)
+    view = TerminalView(model, console=console, keys=io.StringIO(), clock=lambda: now)
     readings = [showing.reading(track, happiness=0.83) for track in range(1, 6)]
     x, y, _, _ = readings[0].face.box
     came_near = replace(readings[0], face=replace(readings[0].face, box=(x, y, 200, 200)))
@@ -174,6 +173,6 @@ def test_it_remembers_who_is_shown(showing: Any, reliability: Reliability) -> No
         for first in (readings[0], came_near, readings[0]):
             file.seek(0)
             file.truncate()
-            view.show(showing.moment(first, *readings[1:]), showing.status, Controls())
+            view.show(showing.display(showing.moment(first, *readings[1:])))
             assert re.findall(r"(\d) happiness", file.getvalue()) == ["4", "5"]
             now += REFRESH_SECONDS

@@ -16,9 +16,10 @@ import pytest
 from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.publish.prometheus import PrometheusMetrics
-from rankotom_edge.readings.frame_readings import FrameReadings, Status
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.web.address import Address, listen
 from rankotom_edge.views.web.routes import Site
 from rankotom_edge.views.web.view import WebView
@@ -48,9 +49,7 @@ class Stage:
         self.address, self.showing = address, showing
         self.port, self.url = address.port, f"http://127.0.0.1:{address.port}/"
         self.metrics = PrometheusMetrics(card.name, card.precision, artifact.sha256)
-        site = Site(
-            card.labels, card.figures, card.crop.framing, artifact.as_json(), self.metrics, video
-        )
+        site = Site(card, artifact.as_json(), self.metrics, video)
         self.view = WebView(address, site)
         self.controls = Controls()
         self.status: Status | None = None if showing is None else showing.status
@@ -64,7 +63,7 @@ class Stage:
         self.frames += 1
         self.metrics.write(moment)
         assert self.status is not None
-        self.view.show(moment, self.status, self.controls)
+        self.view.show(Display(moment, self.status, self.controls))
         while (key := self.view.key()) is not None:
             self.controls = pressed(self.controls, key)
         return moment

@@ -12,14 +12,14 @@ from rankotom_edge.views.web.relay import Shown
 
 
 def test_frames_that_come_are_healthy(showing: Any) -> None:
-    shown = Shown(1, showing.moment(), showing.status, Controls(), 10.0, 9.9)
+    shown = Shown(1, showing.display(showing.moment()), 10.0, 9.9)
     assert health(shown, 10.5) == (True, "frames come")
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"came": None, "moment": None}, "waiting for camera 0"),
+        ({"came": None, "latest": None}, "waiting for camera 0"),
         ({"came": 10.0 - LONGEST - 1}, "camera 0 gave no frame for 6 s"),
         ({"at": 10.0 - LONGEST - 1}, "the program has stood still for 6 s"),
         ({"state": State("lost", "lost: opening it again in 4 s")}, "camera 0, lost: opening it"),
@@ -27,15 +27,15 @@ def test_frames_that_come_are_healthy(showing: Any) -> None:
     ],
 )
 def test_without_frames_it_says_why(showing: Any, changes: dict[str, Any], words: str) -> None:
-    status = replace(showing.status, state=changes.pop("state", showing.status.state))
-    shown = Shown(1, showing.moment(), status, Controls(), 10.0, 10.0)
-    state = health(replace(shown, **changes), 10.0)
+    state = changes.pop("state", showing.status.state)
+    display = showing.display(changes.pop("latest", showing.moment()), state=state)
+    state = health(replace(Shown(1, display, 10.0, 10.0), **changes), 10.0)
     assert not state.ok
     assert state.words.startswith(words)
 
 
 def test_a_person_who_paused_it_has_not_broken_it(showing: Any) -> None:
-    shown = Shown(1, showing.moment(), showing.status, Controls(paused=True), 10.0, 1.0)
+    shown = Shown(1, showing.display(showing.moment(), Controls(paused=True)), 10.0, 1.0)
     assert health(shown, 10.0).ok
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from calib.emotions import EMOTIONS
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
@@ -15,10 +16,9 @@ from rankotom_edge.views.wording import headline
 
 
 def told(showing: Any, reliability: Reliability, *readings: Any, **changes: Any) -> Any:
-    status = replace(showing.status, **changes.pop("status", {}))
-    controls = changes.pop("controls", Controls())
-    shown = Shown(1, showing.moment(*readings), status, controls, 10.0, 10.0)
-    return tell(shown, reliability, changes.pop("video", True), 10.0)
+    status, controls = changes.pop("status", {}), changes.pop("controls", None)
+    display = showing.display(showing.moment(*readings), controls, **status)
+    return tell(Shown(1, display, 10.0, 10.0), reliability, changes.pop("video", True), 10.0)
 
 
 def test_a_face_has_the_windows_headline_bars_and_mark(
@@ -97,8 +97,8 @@ def test_nobody_in_sight_is_said_quietly(showing: Any, reliability: Reliability)
     assert said["message"] == {"words": "no face", "attention": False}
 
 
-def test_the_introduction_leaves_out_keys_that_need_pictures(reliability: Reliability) -> None:
-    with_video = introduce(EMOTIONS, reliability.figures, 180, video=True)
-    without = introduce(EMOTIONS, reliability.figures, 180, video=False)
+def test_the_introduction_leaves_out_keys_that_need_pictures(model: MeasuredModel) -> None:
+    with_video = introduce(model, 180, video=True)
+    without = introduce(model, 180, video=False)
     assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v", "s"}
     assert len(with_video["colours"]) == len(EMOTIONS)

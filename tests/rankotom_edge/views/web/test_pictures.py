@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web import pictures
@@ -15,9 +16,16 @@ from rankotom_edge.views.web.pictures import CALM, LOOKS, Pace, Pictures, draw_p
 from rankotom_edge.views.web.relay import Shown
 
 
-def shown(showing: Any, *readings: Any, number: int = 1, **status: Any) -> Shown:
-    state = replace(showing.status, **status)
-    return Shown(number, showing.moment(*readings), state, Controls(), 1.0, float(number))
+def shown(
+    showing: Any,
+    *readings: Any,
+    number: int = 1,
+    latest: FrameReadings | None = None,
+    controls: Controls | None = None,
+    **status: Any,
+) -> Shown:
+    display = showing.display(latest or showing.moment(*readings), controls, **status)
+    return Shown(number, display, 1.0, float(number))
 
 
 def test_a_slow_line_gets_smaller_pictures_down_to_the_smallest() -> None:
@@ -41,7 +49,7 @@ def test_a_line_that_has_recovered_gets_larger_pictures_again() -> None:
 def test_each_look_is_smaller_than_the_one_before(showing: Any) -> None:
     large = replace(showing.moment(), frame=replace(showing.moment().frame, image=_photograph()))
     made = Pictures(FERPLUS_FRAMING)
-    sizes = [len(made.jpeg(replace(shown(showing), moment=large), look) or b"") for look in LOOKS]
+    sizes = [len(made.jpeg(shown(showing, latest=large), look) or b"") for look in LOOKS]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 4
 
@@ -65,15 +73,16 @@ def test_one_picture_does_for_all_readers(showing: Any, monkeypatch: pytest.Monk
 
 def test_each_face_has_a_box_where_it_is_and_the_frame_is_left_alone(showing: Any) -> None:
     with_face = shown(showing, showing.reading(happiness=0.9))
-    assert with_face.moment is not None
-    before = with_face.moment.frame.image.copy()
+    latest = with_face.display.latest
+    assert latest is not None
+    before = latest.frame.image.copy()
     for look in (LOOKS[1], LOOKS[3]):
         plain = draw_picture(shown(showing), look, FERPLUS_FRAMING)
         drawn = draw_picture(with_face, look, FERPLUS_FRAMING)
         changed = np.argwhere((drawn != plain).any(axis=2)) * (640 / look.width)
         assert changed.min(axis=0) == pytest.approx((120, 200), abs=8)
         assert changed.max(axis=0) == pytest.approx((241, 321), abs=8)
-    assert (with_face.moment.frame.image == before).all()
+    assert (latest.frame.image == before).all()
 
 
 def test_a_picture_that_is_no_longer_live_has_no_boxes(showing: Any) -> None:
@@ -85,9 +94,8 @@ def test_a_picture_that_is_no_longer_live_has_no_boxes(showing: Any) -> None:
 def test_the_evidence_is_laid_on_the_face(showing: Any) -> None:
     reading = replace(showing.reading(happiness=0.9), evidence=np.ones((8, 3, 3), np.float32))
     plain = shown(showing, reading)
-    drawn = draw_picture(
-        replace(plain, controls=Controls(evidence=True)), LOOKS[1], FERPLUS_FRAMING
-    )
+    lit = shown(showing, reading, controls=Controls(evidence=True))
+    drawn = draw_picture(lit, LOOKS[1], FERPLUS_FRAMING)
     middle = slice(170, 200), slice(245, 275)
     without = draw_picture(plain, LOOKS[1], FERPLUS_FRAMING)
     assert np.abs(drawn[middle].astype(int) - without[middle]).mean() > 20

@@ -6,7 +6,6 @@ import time
 import weakref
 from typing import Any
 
-from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web.relay import Relay
 
 
@@ -14,10 +13,10 @@ def test_a_reader_gets_the_newest_and_not_what_it_missed(showing: Any) -> None:
     relay = Relay()
     moments = [showing.moment() for _ in range(5)]
     for moment in moments:
-        relay.give(moment, showing.status, Controls(), 1.0)
+        relay.give(showing.display(moment), 1.0)
     shown = asyncio.run(relay.newer(0, 1.0))
     assert shown is not None
-    assert shown.moment is moments[-1]
+    assert shown.display.latest is moments[-1]
     assert shown.number == 5
 
 
@@ -25,10 +24,10 @@ def test_what_was_replaced_is_not_kept(showing: Any) -> None:
     relay = Relay()
     moment = showing.moment()
     gone = weakref.ref(moment)
-    relay.give(moment, showing.status, Controls(), 1.0)
+    relay.give(showing.display(moment), 1.0)
     del moment
     assert gone() is not None
-    relay.give(showing.moment(), showing.status, Controls(), 2.0)
+    relay.give(showing.display(showing.moment()), 2.0)
     assert gone() is None
 
 
@@ -37,7 +36,7 @@ def test_a_waiting_reader_is_woken_from_the_loops_thread(showing: Any) -> None:
 
     async def read() -> float:
         began = time.monotonic()
-        giver = threading.Timer(0.1, relay.give, (None, showing.status, Controls(), 1.0))
+        giver = threading.Timer(0.1, relay.give, (showing.display(None), 1.0))
         giver.start()
         shown = await relay.newer(0, 20.0)
         giver.join()
@@ -50,7 +49,7 @@ def test_a_waiting_reader_is_woken_from_the_loops_thread(showing: Any) -> None:
 def test_a_reader_that_waits_in_vain_gets_the_same_again(showing: Any) -> None:
     relay = Relay()
     assert asyncio.run(relay.newer(0, 0.01)) is None
-    relay.give(None, showing.status, Controls(), 1.0)
+    relay.give(showing.display(None), 1.0)
     shown = asyncio.run(relay.newer(1, 0.01))
     assert shown is relay.newest
 
@@ -65,15 +64,15 @@ def test_to_give_after_the_server_has_ended_is_no_error(showing: Any) -> None:
         task.cancel()
 
     asyncio.run(leave_while_waiting())
-    relay.give(None, showing.status, Controls(), 1.0)
+    relay.give(showing.display(None), 1.0)
 
 
 def test_it_knows_when_the_frame_was_new(showing: Any) -> None:
     relay = Relay()
-    relay.give(None, showing.status, Controls(), 1.0)
+    relay.give(showing.display(None), 1.0)
     assert relay.newest is not None
     assert relay.newest.came is None
     moment = showing.moment()
-    relay.give(moment, showing.status, Controls(), 2.0)
-    relay.give(moment, showing.status, Controls(), 3.0)
+    relay.give(showing.display(moment), 2.0)
+    relay.give(showing.display(moment), 3.0)
     assert (relay.newest.came, relay.newest.at) == (2.0, 3.0)

@@ -84,7 +84,7 @@ def test_meta_is_the_models_card(stage: Any, artifact: Any) -> None:
     meta = stage.ask("/api/meta").json
     assert meta["name"] == artifact.card.name
     assert meta["sha256"] == artifact.sha256
-    assert meta["figures"]["ece"] == artifact.card.figures["ece"]
+    assert meta["figures"]["ece"] == artifact.card.evaluation.metrics["ece"].value
 
 
 def test_health_is_503_with_the_reason_until_frames_come_and_when_they_stop(stage: Any) -> None:
@@ -127,7 +127,7 @@ def test_a_reader_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
     slowest = 0.0
     for _ in range(150):
         began = time.monotonic()
-        stage.view.show(replace(heavy), stage.status, stage.controls)
+        stage.view.show(showing.display(replace(heavy)))
         slowest = max(slowest, time.monotonic() - began)
         time.sleep(0.01)
     assert slowest < 1

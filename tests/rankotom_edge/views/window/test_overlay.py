@@ -19,20 +19,21 @@ from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.reliability import reliability_at
 from rankotom_edge.readings.drift_monitor import DriftStatus
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency, Status
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading, find_blend
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import KEYS, Controls
+from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
+from rankotom_edge.views.presenter import STILL
 from rankotom_edge.views.window import canvas
 from rankotom_edge.views.window.layout import divide
 from rankotom_edge.views.window.overlay import AWAY, Overlay, size_within
 from rankotom_edge.views.window.panel_placement import Rect
-from rankotom_edge.views.wording import STILL
 
 GOOD = Quality(score=0.9, size=0.9, sharpness=0.95, light=1.0, pose=1.0, whole=1.0)
 PLAYING = Status("camera 0", State("playing", ""), 29.7, 12.3, 0, "ferplus-fp32", "fp32")
-FIGURES = load_artifact("ferplus-fp32").card.figures
+MODEL = load_artifact("ferplus-fp32").card
 
 
 def shares(**named: float) -> np.ndarray:
@@ -78,14 +79,18 @@ def moment(*readings: Reading, size: tuple[int, int] = (640, 480), index: int = 
     return FrameReadings(Frame(noise, index, index / 30, 0.0), readings, Latency(2.0, 1.0, 12.0))
 
 
+def playing(latest: FrameReadings | None, controls: Controls | None = None) -> Display:
+    return Display(latest, PLAYING, controls or Controls())
+
+
 def drawn(
     shown: FrameReadings | None,
     status: Status = PLAYING,
     controls: Controls | None = None,
     room: tuple[int, int] | None = None,
 ) -> Image:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
-    return overlay.draw(shown, status, controls or Controls(), room)
+    overlay = Overlay(MODEL)
+    return overlay.draw(Display(shown, status, controls or Controls()), room)
 
 
 def pixels_of(image: Image, colour: str) -> int:
@@ -172,7 +177,7 @@ def test_the_headline_names_the_expression_and_what_its_confidence_is_worth(
     said = words(moment(HAPPY))
     assert "happiness" in said
     assert "83 %" in said
-    right = reliability_at(load_artifact("ferplus-fp32").card.figures["bins"], 0.83)
+    right = reliability_at(MODEL.evaluation.reliability, 0.83)
     assert right is not None
     assert f"right {100 * right:.0f} times in 100" in said
 
@@ -201,11 +206,11 @@ def test_each_bar_has_a_mark_of_its_own_kind_of_bar(monkeypatch: pytest.MonkeyPa
     drawn(moment(reading(shares(happiness=0.52, surprise=0.31))))
     assert len(marks) == len(EMOTIONS)
     assert marks[EMOTIONS.index("happiness")] == (
-        pytest.approx(reliability_at(FIGURES["bins"], 0.52), abs=1e-3),
+        pytest.approx(reliability_at(MODEL.evaluation.reliability, 0.52), abs=1e-3),
         True,
     )
     assert marks[EMOTIONS.index("surprise")] == (
-        pytest.approx(reliability_at(FIGURES["other_bars"], 0.31), abs=1e-3),
+        pytest.approx(reliability_at(MODEL.evaluation.other_bars, 0.31), abs=1e-3),
         False,
     )
 
@@ -298,14 +303,14 @@ def test_the_reliability_diagram_opens_beside_the_picture(words: Callable[..., s
     image = drawn(moment(HAPPY), controls=asked)
     assert image.shape[1] > 640
     said = words(moment(HAPPY), controls=asked)
-    ece = load_artifact("ferplus-fp32").card.figures["ece"]
+    ece = MODEL.evaluation.metrics["ece"].value
     assert f"ECE {100 * ece:.1f} %, 1,789 faces" in said
     assert "not sure enough" in said
 
 
 def test_a_model_without_a_table_is_drawn_all_the_same() -> None:
     overlay = Overlay({}, FERPLUS_FRAMING)
-    image = overlay.draw(moment(HAPPY), PLAYING, Controls(reliability=True))
+    image = overlay.draw(Display(moment(HAPPY), PLAYING, Controls(reliability=True)))
     assert pixels_of(image, EMOTION_HEX["happiness"]) > 100
 
 
@@ -331,14 +336,14 @@ def test_the_crops_of_a_crowd_stay_in_their_column() -> None:
 
 
 def test_the_column_of_a_crowd_closes_some_seconds_after_it_has_gone() -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
     crowd = [
         reading(shares(anger=0.9), face_in(20 + 105 * (n % 6), 20 + 150 * (n // 6), 95), n)
         for n in range(18)
     ]
 
     def width_at(time: float, *people: Reading) -> int:
-        image = overlay.draw(moment(*people, index=round(30 * time)), PLAYING, Controls())
+        image = overlay.draw(playing(moment(*people, index=round(30 * time))))
         return int(image.shape[1])
 
     assert width_at(0.0, HAPPY) == 640
@@ -352,10 +357,10 @@ def test_the_column_of_a_crowd_closes_some_seconds_after_it_has_gone() -> None:
 
 
 def test_a_key_that_is_pressed_again_gives_the_picture_its_size_back() -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
     near = reading(shares(happiness=0.83), face_in(230, 140, 180))
     widths = [
-        overlay.draw(moment(near, index=index), PLAYING, Controls(reliability=asked)).shape[1]
+        overlay.draw(playing(moment(near, index=index), Controls(reliability=asked))).shape[1]
         for index, asked in enumerate((False, True, True, False))
     ]
     assert widths[0] == widths[3] == 640
@@ -363,12 +368,12 @@ def test_a_key_that_is_pressed_again_gives_the_picture_its_size_back() -> None:
 
 
 def test_who_leans_in_and_back_has_a_whole_picture_again() -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
 
     def width_at(time: float, side: float) -> int:
         face = face_in(320 - side / 2, 260 - side / 2, side)
         shown = moment(reading(shares(happiness=0.83), face), index=round(30 * time))
-        return int(overlay.draw(shown, PLAYING, Controls()).shape[1])
+        return int(overlay.draw(playing(shown)).shape[1])
 
     assert width_at(0.0, 120) == 640
     assert width_at(1.0, 380) > 640
@@ -385,10 +390,10 @@ def test_who_leans_in_and_back_has_a_whole_picture_again() -> None:
     ids=["three", "two below"],
 )
 def test_nothing_is_drawn_over_a_forehead(faces: list[Face]) -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
     shown = moment(*(reading(shares(happiness=0.6), face, n) for n, face in enumerate(faces, 1)))
     room = (640, 506)
-    overlay.draw(shown, PLAYING, Controls(), room)
+    overlay.draw(playing(shown), room)
     layout = overlay._layout
     sheet = divide((640, 480), room, column=layout.column, foot_lines=1)
     assert len(layout.places) == len(faces)
@@ -419,7 +424,7 @@ def test_a_headline_alone_tells_its_number_or_its_reason() -> None:
                 panels.HEADLINE,
                 told,
                 12,
-                Reliability(FIGURES),
+                Reliability(MODEL.evaluation),
                 measures,
             )
     assert {">99 %", "52 + 36", "42 % sure, 51 % needed", "neutral + happiness"} <= set(seen)
@@ -468,12 +473,12 @@ def test_a_small_frame_is_enlarged_until_letters_can_be_read() -> None:
 
 
 def test_panels_stay_where_they_are_while_a_face_trembles() -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
     places = set()
     for index, tremble in enumerate((0, 2, -1, 1, -2, 0)):
         face = face_in(100 + tremble, 120 - tremble, 110)
         shown = moment(reading(shares(happiness=0.83), face), index=index)
-        overlay.draw(shown, PLAYING, Controls())
+        overlay.draw(playing(shown))
         places.add(overlay._layout.places[1].rect)
     assert len(places) == 1
 
@@ -519,11 +524,11 @@ def test_a_drift_is_written_in_the_quiet_line_and_nothing_else_moves(
 def test_drawing_is_quick_enough_for_a_camera() -> None:
     """About 2 ms and 5 ms of one busy core when it was written; ten times that is a fault."""
     for size, most_ms in (((640, 480), 30), ((1920, 1080), 80)):
-        overlay, shown = Overlay(FIGURES, FERPLUS_FRAMING), moment(HAPPY, size=size)
-        overlay.draw(shown, PLAYING, Controls())
+        overlay, shown = Overlay(MODEL), moment(HAPPY, size=size)
+        overlay.draw(playing(shown))
         started = time.thread_time()
         for _ in range(5):
-            overlay.draw(shown, PLAYING, Controls())
+            overlay.draw(playing(shown))
         assert (time.thread_time() - started) / 5 * 1000 < most_ms
 
 
@@ -535,7 +540,7 @@ def test_a_stripe_of_a_picture_is_drawn_within_reason(shape: tuple[int, int, int
     )
     status = Status("stripe", State("playing", ""), 30.0, 9.0, 0, "ferplus-fp32", "fp32")
     for room in (None, (640, 480)):
-        picture = Overlay(card.figures, card.crop.framing).draw(moment, status, Controls(), room)
+        picture = Overlay(card).draw(Display(moment, status, Controls()), room)
         assert picture.size < 60e6
 
 
@@ -544,17 +549,17 @@ def test_in_the_window_as_it_opens_a_high_picture_keeps_its_size_when_keys_ask_f
     shape: tuple[int, int],
 ) -> None:
     shown = replace(moment(HAPPY), frame=Frame(np.full((*shape, 3), 90, np.uint8), 0, 0.0, 0.0))
-    room = size_within((1280, 720), shown, PLAYING)
+    room = size_within((1280, 720), playing(shown))
     lit = []
     for controls in (Controls(), Controls(reliability=True, crop=True)):
-        image = Overlay(FIGURES, FERPLUS_FRAMING).draw(shown, PLAYING, controls, room)
+        image = Overlay(MODEL).draw(playing(shown, controls), room)
         lit.append(np.all(image == 90, axis=2).any(axis=0).sum())
     assert lit[0] == lit[1]
 
 
 def test_panels_beside_an_open_column_stay_where_they_are_while_faces_tremble() -> None:
     """In the window as it opens the column is always open; one of the three panels is in it."""
-    overlay, places = Overlay(FIGURES, FERPLUS_FRAMING), set()
+    overlay, places = Overlay(MODEL), set()
     for index, tremble in enumerate((0, 2, -1, 1, -2, 0, 2, -2)):
         corners = ((514 + tremble, 236), (248 - tremble, 132), (296, 365 + tremble))
         shown = moment(
@@ -564,19 +569,19 @@ def test_panels_beside_an_open_column_stay_where_they_are_while_faces_tremble() 
             ),
             index=index,
         )
-        overlay.draw(shown, PLAYING, Controls(), size_within((1280, 720), shown, PLAYING))
+        overlay.draw(playing(shown), size_within((1280, 720), playing(shown)))
         places.add(tuple(overlay._layout.places.items()))
     assert len(places) == 1
     assert overlay._layout.in_column
 
 
 def test_a_panel_returns_from_an_open_column_when_its_face_has_had_room_for_long() -> None:
-    overlay = Overlay(FIGURES, FERPLUS_FRAMING)
+    overlay = Overlay(MODEL)
     sides = []
     for seconds, width in ((0, 320), (1, 110), (AWAY - 1, 110), (AWAY + 1, 110)):
         face = face_in(320 - width / 2, 120, width)
         shown = moment(reading(shares(happiness=0.83), face), index=30 * round(seconds))
-        overlay.draw(shown, PLAYING, Controls(), size_within((1280, 720), shown, PLAYING))
+        overlay.draw(playing(shown), size_within((1280, 720), playing(shown)))
         sides.append(overlay._layout.places[1].side)
     assert sides[:3] == ["column"] * 3
     assert sides[3] in ("right", "left")

@@ -20,7 +20,6 @@ import pytest
 
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.frame import Frame
-from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.palette import EMOTION_HEX, bgr
 from rankotom_edge.views.window.overlay import Overlay, size_within
 from rankotom_edge.views.window.view import OPENING, key_name, screen_available
@@ -40,10 +39,10 @@ from rankotom_edge.views.window.view import WindowView
 card = load_artifact("ferplus-fp32").card
 showing, controls, last = Showing(), Controls(), None
 moment = showing.moment(showing.reading(happiness=0.83))
-with WindowView({TITLE!r}, card.figures, card.crop.framing) as view:
-    view.show(None, showing.status, controls)
+with WindowView({TITLE!r}, card) as view:
+    view.show(showing.display(None, controls))
     while not view.closed and last != "q":
-        view.show(moment, showing.status, controls)
+        view.show(showing.display(moment, controls))
         while (key := view.key()) is not None:
             print("key", key, flush=True)
             controls, last = pressed(controls, key), key
@@ -202,11 +201,11 @@ def test_a_window_opens_large_enough_to_read_and_small_enough_for_a_laptop(
 ) -> None:
     image = np.full((size[1], size[0], 3), 200, np.uint8)
     moment = replace(showing.moment(), frame=Frame(image, 0, 0.0, 0.0))
-    status = replace(showing.status, still=still)
-    width, height = size_within(OPENING, moment, status)
+    display = showing.display(moment, still=still)
+    width, height = size_within(OPENING, display)
     assert width <= 1280
     assert 600 <= height <= 720
-    drawn = Overlay({}, FERPLUS_FRAMING).draw(moment, status, Controls(), (width, height))
+    drawn = Overlay({}, FERPLUS_FRAMING).draw(display, (width, height))
     assert drawn.shape[:2] == (height, width)  # not shrunk: letters have 12 pixels at least
     seen = np.all(drawn == 200, axis=2)
     share = 0.95 if size[0] / size[1] > 1.5 else 0.5  # beside a high picture is a column

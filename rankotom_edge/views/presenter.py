@@ -1,0 +1,106 @@
+"""Decides once for the window, the terminal and the web page what each of them shows.
+
+Which readings, which message where there are none, and what the status line says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankotom_edge.readings.reading import shown_as
+
+if TYPE_CHECKING:
+    from rankotom_edge.readings.reading import Reading
+    from rankotom_edge.views.display import Display, Status
+
+NO_FACE = "no face"
+STILL = "a still picture, moved: not a live person"
+
+
+@dataclass(frozen=True)
+class Message:
+    words: str
+    attention: bool  # something is wrong, and the person should know
+
+
+@dataclass(frozen=True)
+class StatusLine:
+    notice: str | None  # takes the place of all the rest but the flags
+    quiet: tuple[str, ...]  # in grey, after the frame rate
+    last: Message  # the source, or a drift
+    flags: tuple[str, ...]  # the switches that are not in their usual position
+
+
+def is_stale(display: Display) -> bool:
+    """Whether the picture is no longer live, so that its faces may be gone."""
+    return display.status.state.kind == "lost"
+
+
+def shown_readings(display: Display) -> tuple[Reading, ...]:
+    """Raw or smoothed, as the keys have it; none of a stale picture."""
+    if display.latest is None or is_stale(display):
+        return ()
+    smoothed = display.controls.smoothed
+    return tuple(shown_as(reading, smoothed) for reading in display.latest.readings)
+
+
+def picture_message(display: Display) -> Message | None:
+    """What stands in the picture while there is no face to see in it.
+
+    The last of some photographs keeps its readings after the source has ended.
+    """
+    if is_stale(display):
+        return source_words(display.status)
+    if display.latest is None:
+        if display.status.state.kind == "ended":
+            return source_words(display.status)
+        return Message(f"waiting for {display.status.source}", attention=False)
+    return None if display.latest.readings else Message(NO_FACE, attention=False)
+
+
+def status_line(display: Display) -> StatusLine:
+    """A drift takes the place of what never changes, so that a narrow line has room for all of its
+    words. A lost source is worse than a drift, and takes the drift's place."""
+    status, controls = display.status, display.controls
+    source, drift = source_words(status), drift_words(status)
+    if drift is not None and not source.attention:
+        quiet: tuple[str, ...] = ()
+        last = Message(drift, attention=True)
+    else:
+        quiet, last = tuple(filter(None, (model_words(status), dropped_words(status)))), source
+    switches = (("raw", not controls.smoothed), ("paused", controls.paused))
+    flags = tuple(name for name, on in switches if on)
+    return StatusLine(status.notice, quiet, last, flags)
+
+
+def frame_rate(status: Status) -> tuple[str, str]:
+    """Frames a second, and milliseconds from capture to reading; a dash until they are known."""
+    fps = "–" if status.fps is None else f"{status.fps:.0f}"
+    milliseconds = "–" if status.latency_ms is None else f"{status.latency_ms:.0f}"
+    return f"{fps} fps", f"{milliseconds} ms"
+
+
+def model_words(status: Status) -> str:
+    """The model and its precision, unless its name contains that already."""
+    if status.precision in status.model:
+        return status.model
+    return f"{status.model} {status.precision}"
+
+
+def source_words(status: Status) -> Message:
+    if status.state.kind == "playing":
+        remark = status.state.words.partition(": ")[2]
+        words = f"{status.source}: {remark}" if remark else status.source
+        return Message(words, attention=bool(remark))
+    words = status.state.words or status.state.kind
+    return Message(f"{status.source}, {words}", attention=status.state.kind == "lost")
+
+
+def drift_words(status: Status) -> str | None:
+    drift = status.drift
+    return drift.words if drift is not None and drift.kind == "drifted" else None
+
+
+def dropped_words(status: Status) -> str:
+    return f"{status.dropped:,} dropped" if status.dropped else ""
