@@ -1,11 +1,10 @@
-"""How a model fares with worse faces than it was measured on: small, blurred, dark, flat, bright,
-covered.
+"""Accuracy and confidence on damaged faces: small, blurred, dark, flat, overexposed, covered.
 
     python -m train.experiments.damage --model ferplus-fp32
 
-Confidence is calibrated for faces like FERPlus's. Where a damage makes a model surer than it is
-right, ``rankotom_edge/faces/quality.py`` calls the crop poor; its limits are from this table, on the half
-of FERPlus valid that choices are made on.
+Confidence is calibrated for faces like FERPlus's. Where damage makes the model overconfident,
+rankotom_edge/faces/quality.py should call the crop poor: its limits come from this table, measured
+on the choosing half of FERPlus valid.
 """
 
 from collections.abc import Callable
@@ -22,170 +21,164 @@ from rich.console import Console
 from calib.errors import exit_on_error
 from calib.reports.widgets import figure_text, plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import POOR, measure_quality
 from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.data.crops import read_picture
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.experiments.covered_mouths import COVERS, Cover, covered_small
+from train.data.face_covers import COVERS, Cover, draw_cover_on_crop, face_at
 
 Damage = Callable[[Image], Image]
 
 
-def darkened(times: float) -> Damage:
+def darken(times: float) -> Damage:
     return lambda face: (face / times).astype(np.uint8)
 
 
-def blurred(pixels: float) -> Damage:
+def blur(pixels: float) -> Damage:
     return lambda face: np.asarray(cv2.GaussianBlur(face, (0, 0), pixels), np.uint8)
 
 
-def moved(pixels: int, degrees: float) -> Damage:
-    """As by a motion while the shutter is open."""
-    way = np.zeros((pixels, pixels), np.float32)
-    way[pixels // 2] = 1
+def motion_blur(pixels: int, degrees: float) -> Damage:
+    """Motion while the shutter is open."""
+    line = np.zeros((pixels, pixels), np.float32)
+    line[pixels // 2] = 1
     turn = cv2.getRotationMatrix2D((pixels // 2, pixels // 2), degrees, 1)
-    turned = np.asarray(cv2.warpAffine(way, turn, (pixels, pixels)), np.float32)
+    turned = np.asarray(cv2.warpAffine(line, turn, (pixels, pixels)), np.float32)
     kernel = turned / turned.sum()
     return lambda face: np.asarray(
         cv2.filter2D(face, -1, kernel, borderType=cv2.BORDER_REPLICATE), np.uint8
     )
 
 
-def grainy(level: float, before: Damage) -> Damage:
-    """Noise of so many grey levels over another damage."""
+def add_noise(level: float, before: Damage) -> Damage:
+    """Gaussian noise of ``level`` grey levels on top of another damage."""
     random = np.random.default_rng(0)
 
-    def damaged(face: Image) -> Image:
-        blurry = before(face)
-        grain = np.repeat(random.normal(0, level, (*blurry.shape[:2], 1)), blurry.shape[2], axis=2)
-        return np.clip(blurry + grain, 0, 255).astype(np.uint8)
+    def damage(face: Image) -> Image:
+        damaged = before(face)
+        noise = random.normal(0, level, (*damaged.shape[:2], 1))  # the same in each channel
+        return np.clip(damaged + noise, 0, 255).astype(np.uint8)
 
-    return damaged
+    return damage
 
 
-def shrunk(width: int) -> Damage:
+def shrink(width: int) -> Damage:
     return lambda face: np.asarray(
         cv2.resize(face, (width, width), interpolation=cv2.INTER_AREA), np.uint8
     )
 
 
-def flattened(share: float) -> Damage:
+def reduce_contrast(share: float) -> Damage:
     return lambda face: (face.mean() + share * (face - face.mean())).astype(np.uint8)
 
 
-def burnt(times: float) -> Damage:
+def overexpose(times: float) -> Damage:
     return lambda face: np.clip(times * face.astype(np.float32), 0, 255).astype(np.uint8)
 
 
-def hidden_by(cover: Cover) -> Damage:
-    """Something drawn before the face (``train.experiments.covered_mouths``), on each a little otherwise."""
+def cover_with(cover: Cover) -> Damage:
+    """The cover differs slightly from face to face."""
     random = np.random.default_rng(0)
-    return lambda face: covered_small(face, FERPLUS_FRAMING.points, cover, random)
+    return lambda face: draw_cover_on_crop(face, FERPLUS_FRAMING.points, cover, random)
 
 
-# By the part of the quality that should notice.
+# By the component of Quality that should notice.
 DAMAGES: dict[str, dict[str, Damage]] = {
-    "size": {f"{width} pixels wide": shrunk(width) for width in (32, 24, 20, 16, 13)},
-    "sharpness": {f"blur of {pixels:g} px": blurred(pixels) for pixels in (0.7, 1, 1.5, 2)}
+    "size": {f"{width} pixels wide": shrink(width) for width in (32, 24, 20, 16, 13)},
+    "sharpness": {f"blur of {pixels:g} px": blur(pixels) for pixels in (0.7, 1, 1.5, 2)}
     | {
-        f"motion by {pixels} px, {degrees} deg": moved(pixels, degrees)
+        f"motion by {pixels} px, {degrees} deg": motion_blur(pixels, degrees)
         for pixels in (3, 5, 7, 9)
         for degrees in (0, 45, 90)
     }
-    | {"noise": grainy(4, lambda face: face), "blur of 2 px, noise": grainy(4, blurred(2))},
-    "light": {f"1/{times:g} of the light": darkened(times) for times in (2, 4, 8, 11, 14, 20, 28)},
+    | {"noise": add_noise(4, lambda face: face), "blur of 2 px, noise": add_noise(4, blur(2))},
+    "light": {f"1/{times:g} of the light": darken(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
-        f"{percent} % of the contrast": flattened(percent / 100) for percent in (50, 30, 25, 20, 10)
+        f"{percent} % of the contrast": reduce_contrast(percent / 100)
+        for percent in (50, 30, 25, 20, 10)
     },
-    "glare": {f"{times:g} times the light": burnt(times) for times in (1.5, 2, 2.5, 3, 4)},
-    "whole": {f"before it: {name}": hidden_by(cover) for name, cover in COVERS.items()},
+    "glare": {f"{times:g} times the light": overexpose(times) for times in (1.5, 2, 2.5, 3, 4)},
+    "whole": {f"covered by: {name}": cover_with(cover) for name, cover in COVERS.items()},
 }
 
 
 @dataclass(frozen=True)
-class Fared:
-    """Of all faces, damaged alike."""
+class DamageResult:
+    """Over all faces, with one damage."""
 
     accuracy: float
     confidence: float
-    noticed: float  # the middle of the quality's part
-    poor: float  # share of the faces whose crop is called poor, for whatever reason
+    component: float  # median of the Quality component that should notice
+    poor: float  # share of the crops called poor, for any reason
 
     @property
     def overconfidence(self) -> float:
         return self.confidence - self.accuracy
 
 
-def fare(
-    classifier: Classifier, pictures: list[Image], labels: NDArray[np.int64], part: str
-) -> Fared:
+def measure(
+    classifier: Classifier, pictures: list[Image], labels: NDArray[np.int64], component: str
+) -> DamageResult:
     contract = classifier.artifact.card.crop
     crops, qualities = [], []
     for picture in pictures:
-        face = framed_face(contract.framing.points, len(picture))
+        face = face_at(contract.framing.points * len(picture), len(picture))
         crops.append(crop(picture, face, contract.framing, contract.size, contract.channels))
         qualities.append(measure_quality(picture, face, crops[-1]))
     probabilities = classifier.classify(np.stack(crops)).probabilities
-    return Fared(
+    return DamageResult(
         accuracy=float(np.mean(probabilities.argmax(axis=1) == labels)),
         confidence=float(probabilities.max(axis=1).mean()),
-        noticed=float(np.median([getattr(quality, part) for quality in qualities])),
+        component=float(np.median([getattr(quality, component) for quality in qualities])),
         poor=float(np.mean([quality.score < POOR for quality in qualities])),
     )
 
 
-def framed_face(framing: NDArray[np.float64], side: int) -> Face:
-    """A face that fills a picture of so many pixels as the contract has it."""
-    left, right, mouth = ((side * x, side * y) for x, y in framing.tolist())
-    nose = ((left[0] + right[0]) / 2, (left[1] + mouth[1]) / 2)
-    return Face((0.0, 0.0, side, side), left, right, nose, mouth, score=0.9)
-
-
-def fares(artifact: Artifact, faces: FaceSet, threads: int) -> dict[tuple[str, str], Fared]:
-    """By the part of the quality and the damage; ("", "as they are") is without any."""
+def measure_all(
+    artifact: Artifact, faces: FaceSet, threads: int
+) -> dict[tuple[str, str], DamageResult]:
+    """By Quality component and damage; ("", "as they are") is without damage."""
     assert faces.labels is not None
     pictures = [read_picture(file) for file in faces.files]
-    found: dict[tuple[str, str], Fared] = {}
+    results: dict[tuple[str, str], DamageResult] = {}
     with Classifier(artifact, threads) as classifier:
-        found["", "as they are"] = fare(classifier, pictures, faces.labels, "score")
-        for part, damages in DAMAGES.items():
-            for words, damage in damages.items():
+        results["", "as they are"] = measure(classifier, pictures, faces.labels, "score")
+        for component, damages in DAMAGES.items():
+            for name, damage in damages.items():
                 damaged = [damage(picture) for picture in pictures]
-                found[part, words] = fare(classifier, damaged, faces.labels, part)
-    return found
+                results[component, name] = measure(classifier, damaged, faces.labels, component)
+    return results
 
 
 def main(
     model: str = "ferplus-fp32",
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
-    every: Annotated[int, typer.Option(min=1, help="Take each so manieth face.")] = 1,
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
+    every: Annotated[int, typer.Option(min=1, help="Use only every n-th face.")] = 1,
     threads: int = 2,
 ) -> None:
-    """Print how often the model is right, and how sure it is, with each damage."""
+    """Print accuracy, confidence and crop quality with each damage."""
     faces = validation_half(load_dataset("ferplus", data_folder(data), "valid"), "choose")
-    assert faces.labels is not None
-    few = FaceSet(faces.name, faces.files[::every], faces.classes, faces.labels[::every])
+    sample = faces.subset(np.arange(0, len(faces), every))
     table = plain_table(
         ("faces", "left"),
-        ("right", "right"),
-        ("sure", "right"),
-        ("too sure", "right"),
-        ("quality's part", "right"),
+        ("accuracy", "right"),
+        ("confidence", "right"),
+        ("overconfidence", "right"),
+        ("quality component", "right"),
         ("called poor", "right"),
     )
-    for (part, words), fared in fares(load_artifact(model), few, threads).items():
+    for (component, name), result in measure_all(load_artifact(model), sample, threads).items():
         table.add_row(
-            words,
-            figure_text(fared.accuracy, 1),
-            figure_text(fared.confidence, 1),
-            f"{100 * fared.overconfidence:+.1f}",
-            f"{part} {fared.noticed:.2f}".strip(),
-            figure_text(fared.poor, 0),
+            name,
+            figure_text(result.accuracy, 1),
+            figure_text(result.confidence, 1),
+            f"{100 * result.overconfidence:+.1f}",
+            f"{component} {result.component:.2f}".strip(),
+            figure_text(result.poor, 0),
         )
-    Console().print(f"{model} on {len(few.files):,} faces of {faces.name}")
+    Console().print(f"{model} on {len(sample):,} faces of {faces.name}")
     Console().print(table)
 
 
