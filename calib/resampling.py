@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 from calib.arrays import BoolArray, FloatArray, IntArray, as_confidence
 from calib.blends import compound_faces, pair_matches, vote_distances
 from calib.errors import RankotomError
-from calib.intervals import Interval as Interval
-from calib.intervals import change_interval, share_interval
+from calib.intervals import Interval, change_interval, share_interval
 from calib.metrics import (
     BINS,
     bin_of,

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.agreement import agreement_report
-from calib.drift import Limits
+from calib.limits import Limits
 from calib.reports.terminal import drift_report
 from calib.reports.widgets import (
     BLUE,

@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.blends import CompoundHeatmap
-from calib.drift import LimitCheck
+from calib.intervals import Interval
+from calib.limits import LimitCheck
 from calib.metrics import Bin
 from calib.reports.widgets import BAR, BLUE, FAINT, ORANGE, percent, points
-from calib.resampling import LARGE_BIN, Interval
+from calib.resampling import LARGE_BIN
 
 RIGHT, OVER, UNDER, DIAGONAL, NO_FACES = "█", "▓", "▒", "┃", "╎"
 NARROWEST_BAR = 12

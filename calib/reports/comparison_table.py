@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from calib.drift import Drift, LimitCheck, Limits, check_limits
+from calib.drift import Drift, check_limits
+from calib.limits import LimitCheck, Limits
 from calib.reports.widgets import (
     NAMES,
     figure_text,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.blends import CompoundHeatmap
-from calib.drift import DEFAULT_LIMITS, Drift, LimitCheck, Limits, Verdict, check_limits
+from calib.drift import Drift, check_limits
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from calib.files import replacing
+from calib.limits import DEFAULT_LIMITS, LimitCheck, Limits, Verdict
 from calib.metrics import Bin
 from calib.reports.charts import HEATMAP_ROWS
 from calib.reports.comparison_table import side_by_side

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.blends import PAIR_SHARE, SECOND_SHARE, CompoundHeatmap
-from calib.drift import ClassDrift, Drift, LimitCheck, Limits, Verdict, check_limits
+from calib.drift import ClassDrift, Drift, check_limits
 from calib.evaluation import ClassMetrics, Estimate, Evaluation
+from calib.limits import LimitCheck, Limits, Verdict
 from calib.reports.charts import (
     HEATMAP_ROWS,
     Heatmap,

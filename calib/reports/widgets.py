@@ -18,7 +18,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from calib.resampling import LARGE_BIN, Interval
+from calib.intervals import Interval
+from calib.resampling import LARGE_BIN
 
 # Okabe and Ito's colours, told apart by every kind of colour vision.
 BLUE = "#56b4e9"

@@ -1,7 +1,8 @@
 """What the figures come to, in a sentence."""
 
-from calib.drift import Drift, Limits, Verdict, check_limits
+from calib.drift import Drift, check_limits
 from calib.evaluation import Evaluation
+from calib.limits import Limits, Verdict
 from calib.reports.widgets import NAMES, percent
 
 # Under half a point between what is said and what is right, over- and under-confidence cancel out.

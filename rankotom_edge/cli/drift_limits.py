@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from calib.drift import Limits
+    from calib.limits import Limits
 
 
 def share(text: str) -> float:
@@ -41,7 +41,7 @@ def chosen_limits(
 ) -> "Limits":
     from dataclasses import replace
 
-    from calib.drift import DEFAULT_LIMITS
+    from calib.limits import DEFAULT_LIMITS
 
     given = {"ece": ece, "aece": aece, "accuracy": accuracy, "flips": flips}
     return replace(

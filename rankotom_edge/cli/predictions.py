@@ -130,7 +130,7 @@ def is_predictions_file(named: str) -> bool:
 def predictions_from(named: str, choice: FacesChoice) -> Source:
     """Of any model, ours or not, by a file of predictions; or of a model of ours, by asking it."""
     if is_predictions_file(named):
-        from calib.predictions import read_predictions
+        from calib.prediction_files import read_predictions
 
         return Source(read_predictions(Path(named)), {"file": Path(named).name})
     from export.predict import labelled_faces, predict

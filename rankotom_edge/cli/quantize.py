@@ -13,7 +13,7 @@ from rankotom_edge.cli.output import check_outputs, show
 from rankotom_edge.cli.predictions import Dataset
 
 if TYPE_CHECKING:
-    from calib.drift import Limits
+    from calib.limits import Limits
     from export.judges import Judge
     from export.smaller_model import Shrunk
     from rankotom_edge.model.artifact import Artifact

@@ -14,7 +14,7 @@ from calib.agreement import Agreement, Flip, agreement_report, measure_agreement
 from calib.drift import measure_drift
 from calib.errors import RankotomError
 from calib.intervals import share_interval
-from calib.predictions import read_predictions
+from calib.prediction_files import read_predictions
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 CLASSES = ("calm", "glad", "sad")

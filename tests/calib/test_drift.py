@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from calib.drift import Drift, Flips, LimitCheck, Limits, Verdict, judge, measure_drift
+from calib.drift import Drift, Flips, judge, measure_drift
 from calib.errors import RankotomError
+from calib.intervals import Interval
+from calib.limits import LimitCheck, Limits, Verdict
 from calib.predictions import Predictions
-from calib.resampling import Interval
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
 

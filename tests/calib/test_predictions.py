@@ -6,7 +6,8 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
-from calib.predictions import Predictions, read_predictions
+from calib.prediction_files import read_predictions
+from calib.predictions import Predictions
 
 ROWS = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]])
 LABELS = np.array([0, 2])
@@ -170,7 +171,7 @@ def test_an_npz_that_cannot_be_measured_says_why_and_where(
         ("probability:a,label\n\nnan,a\n", "probabilities hold NaN .* first in line 3"),
         ("probability:a,label\n1,a\n0.5,a\n", "do not sum to 1 in 1 row, first in line 3"),
         ("probability:a,label,label\n1,0,0\n", "names a column twice"),
-        ("probability:a,votes:b,label\n1,0,0\n", "votes columns are of b, but .* of a"),
+        ("probability:a,votes:b,label\n1,0,0\n", "votes columns name b, but .* name a"),
         ("probability:a,votes:a,label\n1,-1,0\n", "votes are negative in line 2"),
         ("probability:a,label\n1,c\n", "label 'c' in line 2 is neither"),
         ("probability:a,label\n1,row 0\n", "label 'row 0' in line 2 is neither"),

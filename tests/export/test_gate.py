@@ -1,6 +1,6 @@
 import pytest
 
-from calib.drift import Verdict
+from calib.limits import Verdict
 from export.gate import Kept, blame, fewest_restored, with_worth
 from export.judges import Harm
 from rankotom_edge.model.latency import Latencies

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calib.drift import Limits
 from calib.errors import RankotomError
+from calib.limits import Limits
 from calib.temperature import fit_temperature, softmax
 from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
 from export.predict import faces_hash

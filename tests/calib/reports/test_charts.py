@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from calib.blends import CompoundHeatmap, compound_heatmap
-from calib.drift import LimitCheck
+from calib.intervals import Interval
+from calib.limits import LimitCheck
 from calib.metrics import Bin
 from calib.reports.charts import (
     DIAGONAL,
@@ -20,7 +21,6 @@ from calib.reports.charts import (
     reliability_bar,
     short_name,
 )
-from calib.resampling import Interval
 
 
 def limit(change: float) -> LimitCheck:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from calib.drift import Drift, Limits, measure_drift
+from calib.drift import Drift, measure_drift
+from calib.limits import Limits
 from calib.predictions import Predictions
 from calib.reports.comparison_table import UNFAIR, Row, side_by_side
 from calib.reports.widgets import span_text

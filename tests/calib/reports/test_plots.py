@@ -19,9 +19,10 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from calib.blends import compound_heatmap
-from calib.drift import DEFAULT_LIMITS, Drift, Limits, check_limits, judge, measure_drift
+from calib.drift import Drift, check_limits, judge, measure_drift
 from calib.errors import RankotomError
 from calib.evaluation import evaluate
+from calib.limits import DEFAULT_LIMITS, Limits
 from calib.predictions import Predictions
 from calib.reports.comparison_table import side_by_side
 from calib.reports.plots import RUST, STYLE, plot_drift, plot_evaluation

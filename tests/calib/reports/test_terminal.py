@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console, RenderableType
 
 from calib.blends import COMPOUNDS, compound_heatmap
-from calib.drift import Drift, Limits, judge, measure_drift
+from calib.drift import Drift, judge, measure_drift
 from calib.evaluation import Evaluation, evaluate
+from calib.limits import Limits
 from calib.predictions import Predictions
 from calib.reports.charts import DIAGONAL, OVER, UNDER
 from calib.reports.terminal import (

@@ -4,11 +4,13 @@ from typing import TypeAlias
 
 import pytest
 
-from calib.drift import Drift, Limits, Verdict, judge, measure_drift
+from calib.drift import Drift, judge, measure_drift
 from calib.evaluation import evaluate
+from calib.intervals import Interval
+from calib.limits import Limits, Verdict
 from calib.predictions import Predictions
 from calib.reports.wording import calibration_verdict, drift_headline
-from calib.resampling import Floor, Interval
+from calib.resampling import Floor
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
 

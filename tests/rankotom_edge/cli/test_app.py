@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from calib.predictions import Predictions, read_predictions
+from calib.prediction_files import read_predictions
+from calib.predictions import Predictions
 from rankotom_edge import __version__
 from rankotom_edge.cli.app import app, main
 
@@ -506,7 +507,7 @@ def test_drift_over_different_faces_is_an_error(files: dict[str, Path], tmp_path
 
 
 def test_the_default_limits_in_the_help_are_the_real_ones() -> None:
-    from calib.drift import Limits
+    from calib.limits import Limits
 
     page = run("drift", "--help", COLUMNS="120").stdout
     for name in ("ece", "aece", "accuracy", "flips"):

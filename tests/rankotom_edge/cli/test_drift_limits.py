@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from calib.drift import DEFAULT_LIMITS
+from calib.limits import DEFAULT_LIMITS
 from rankotom_edge.cli.drift_limits import chosen_limits, share
 
 

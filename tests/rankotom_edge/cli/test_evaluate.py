@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from calib.errors import RankotomError
-from calib.predictions import read_predictions
+from calib.prediction_files import read_predictions
 from export.artifact_writer import write_artifact
 from rankotom_edge.cli.app import app
 from rankotom_edge.cli.predictions import caveat

@@ -10,7 +10,8 @@ import pytest
 from calib.errors import RankotomError
 from calib.intervals import share_interval
 from calib.metrics import reliability
-from calib.predictions import Predictions, read_predictions
+from calib.prediction_files import read_predictions
+from calib.predictions import Predictions
 from rankotom_edge.model.artifact import embedded_models, read_artifact
 from rankotom_edge.model.reliability import Reliability, confidence_needed, reliability_at
 

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calib.emotions import EMOTIONS
-from calib.predictions import read_predictions
+from calib.prediction_files import read_predictions
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face

@@ -11,7 +11,8 @@ import pytest
 
 from calib.blends import compound_faces, pair_matches, vote_shares
 from calib.emotions import EMOTIONS
-from calib.predictions import Predictions, read_predictions
+from calib.prediction_files import read_predictions
+from calib.predictions import Predictions
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace

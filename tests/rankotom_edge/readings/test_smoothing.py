@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calib.metrics import adaptive_ece, ece, nll
-from calib.predictions import read_predictions
+from calib.prediction_files import read_predictions
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute

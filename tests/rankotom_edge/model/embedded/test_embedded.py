@@ -8,7 +8,7 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from calib.metrics import accuracy, adaptive_ece, ece
-from calib.predictions import read_predictions
+from calib.prediction_files import read_predictions
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
