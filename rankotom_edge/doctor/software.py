@@ -58,7 +58,7 @@ def packages(extra: str) -> Finding:
 def opencv(_: str) -> Finding:
     import cv2
 
-    from rankotom_edge.sources.capture import has_gstreamer
+    from rankotom_edge.sources.opencv_capture import has_gstreamer
 
     wheels = sorted(set(metadata.packages_distributions().get("cv2", ())))
     wanted = next(one for one in requirements("") if one.name.startswith("opencv"))
@@ -82,7 +82,7 @@ def opencv(_: str) -> Finding:
 
 
 def gstreamer(_: str) -> Finding:
-    from rankotom_edge.sources.capture import has_gstreamer
+    from rankotom_edge.sources.opencv_capture import has_gstreamer
 
     if has_gstreamer():
         return Finding(True, "in this OpenCV: csi:// and pipelines can be asked for")

@@ -27,7 +27,7 @@ class SessionClip:
         self.told: deque[FrameReadings] = deque()
         self._session = session
 
-    def pictures(self) -> Generator[TimedImage, None, None]:
+    def images(self) -> Generator[TimedImage, None, None]:
         shown, before, time = 0, 0.0, 0.0
         for moment in self._session.moments():
             time += min(max(0.0, moment.frame.time - before), LONGEST_GAP)

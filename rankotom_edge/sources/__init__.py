@@ -1,4 +1,4 @@
-"""Where pictures come from: a camera, a file, a stream or the demo, all read alike."""
+"""From the name of a source (camera, file, stream, folder of images, demo) to its frames."""
 
 from rankotom_edge.sources.cameras import Camera, list_cameras
 from rankotom_edge.sources.open_source import open_source

@@ -1,4 +1,4 @@
-"""The cameras of this machine, and why one of them does not open."""
+"""Lists the cameras of this machine, and explains why one of them does not open."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calib.errors import RankotomError
-from rankotom_edge.sources.capture import open_camera, quieten, released
+from rankotom_edge.sources.opencv_capture import open_camera, releasing, silence_opencv
 
 SYSFS = Path("/sys/class/video4linux")
 DEV = Path("/dev")
-PROBED = range(4)  # where the system keeps no list of its cameras
+PROBED = range(4)  # indexes to try where the system has no list of cameras
 
 # From linux/videodev2.h.
 VIDIOC_QUERYCAP, VIDIOC_REQBUFS = 0x80685600, 0xC0145608
 CAPABILITY = struct.Struct("16s32s32s6I")  # driver, card, bus, version, all, this node's, reserved
 BUFFERS = struct.Struct("5I")  # count, type, memory, capabilities, flags
 CAPTURE = 0x1 | 0x1000  # into one plane or several
-MEMORY_TO_MEMORY = 0x4000 | 0x8000  # codecs and scalers, which call themselves video devices too
-TO_CAPTURE, MAPPED = 1, 1
+MEMORY_TO_MEMORY = 0x4000 | 0x8000  # codecs and scalers, which are video devices too
+BUFFER_TYPE_CAPTURE, MEMORY_MAPPED = 1, 1
 
 
 @dataclass(frozen=True)
 class Camera:
     index: int
-    path: str | None  # None where the system numbers its cameras only
+    path: str | None  # None where cameras have only a number
     name: str
 
     def __str__(self) -> str:
         return f"{self.index} ({self.name}{f', {self.path}' if self.path else ''})"
 
 
-def captures(node: Path) -> bool | None:
-    """Whether pictures come out of a device, by its own word; None where it does not say."""
+def can_capture(node: Path) -> bool | None:
+    """Whether a video device delivers images; None if it does not answer."""
     if sys.platform != "linux":
         return None
     import fcntl
@@ -54,38 +54,38 @@ def captures(node: Path) -> bool | None:
         return None
     finally:
         os.close(descriptor)
-    abilities = CAPABILITY.unpack(answer)[5]
-    return bool(abilities & CAPTURE) and not abilities & MEMORY_TO_MEMORY
+    capabilities = CAPABILITY.unpack(answer)[5]
+    return bool(capabilities & CAPTURE) and not capabilities & MEMORY_TO_MEMORY
 
 
 def list_cameras(
-    sysfs: Path = SYSFS, dev: Path = DEV, captures: Callable[[Path], bool | None] = captures
+    sysfs: Path = SYSFS, dev: Path = DEV, can_capture: Callable[[Path], bool | None] = can_capture
 ) -> tuple[Camera, ...]:
-    """By number. Most webcams have a second node, for metadata; it is no camera."""
+    """By number, without the second node that most webcams have for metadata."""
     if sys.platform != "linux":
-        return _probed()
+        return _probe_cameras()
     found = []
     for entry in sysfs.glob("video*"):
-        numbered = re.fullmatch(r"video([0-9]+)", entry.name)
+        number = re.fullmatch(r"video([0-9]+)", entry.name)
         node = dev / entry.name
-        if numbered is None or not node.exists():
+        if number is None or not node.exists():
             continue
-        said = captures(node)
-        # Where the device may not be asked: a webcam's first node is its picture.
-        if said or (said is None and _attribute(entry, "index") in ("", "0")):
+        captures = can_capture(node)
+        # If the device does not answer: a webcam's first node delivers its images.
+        if captures or (captures is None and _attribute(entry, "index") in ("", "0")):
             name = _attribute(entry, "name") or "unnamed"
-            found.append(Camera(int(numbered[1]), str(node), name))
+            found.append(Camera(int(number[1]), str(node), name))
     return tuple(sorted(found, key=lambda camera: camera.index))
 
 
-def refusal(node: Path) -> int | None:
-    """The errno with which the system refuses a camera; None when it does not."""
+def open_errno(node: Path) -> int | None:
+    """The errno with which the system refuses to open a camera; None if it does not refuse."""
     try:
         descriptor = os.open(node, os.O_RDWR | os.O_NONBLOCK)
     except OSError as error:
         return error.errno
     try:
-        return _queue_refusal(descriptor)
+        return _busy_errno(descriptor)
     finally:
         os.close(descriptor)
 
@@ -93,7 +93,8 @@ def refusal(node: Path) -> int | None:
 def camera_error(
     index: int, refused: int | None, cameras: Sequence[Camera], node: str | None
 ) -> RankotomError:
-    """``refused``: what ``refusal`` says of its ``node``; no node: there is no such file here."""
+    """``refused``: what ``open_errno`` returns for ``node``; ``node`` is None on systems where
+    cameras are not files."""
     others = ", ".join(str(camera) for camera in cameras) or "none"
     return RankotomError(
         f"Camera {index} {_reason(refused, node)}\n"
@@ -101,24 +102,24 @@ def camera_error(
     )
 
 
-def explain(index: int) -> RankotomError:
+def explain_failure(index: int) -> RankotomError:
     """Why camera ``index`` of this machine did not open."""
     if sys.platform != "linux":
         return camera_error(index, None, list_cameras(), None)
     node = DEV / f"video{index}"
-    return camera_error(index, refusal(node), list_cameras(), str(node))
+    return camera_error(index, open_errno(node), list_cameras(), str(node))
 
 
 def _reason(refused: int | None, node: str | None) -> str:
     if node is None:
         return (
-            "gives no picture: it is absent, in use by another program, or forbidden to this one "
+            "gives no image: it is absent, in use by another program, or forbidden to this one "
             "(see the system's privacy settings)."
         )
     if refused == errno.ENOENT:
         return f"is absent: there is no {node}. Is it plugged in?"
     if refused in (errno.ENODEV, errno.ENXIO):
-        return f"is absent: {node} is there, and no device behind it. Is it plugged in?"
+        return f"is absent: {node} exists, but no device is behind it. Is it plugged in?"
     if refused in (errno.EACCES, errno.EPERM):
         return (
             f"is forbidden: you may not open {node}. Join the group video (sudo usermod -aG video "
@@ -128,18 +129,19 @@ def _reason(refused: int | None, node: str | None) -> str:
         return f"is busy: another program uses {node}. Close that program first."
     if refused is not None:
         return f"does not open: {node}: {os.strerror(refused)}."
-    return f"opens but gives no picture: {node} may be no camera, or one that OpenCV cannot read."
+    return f"opens but gives no image: {node} may be no camera, or one that OpenCV cannot read."
 
 
-def _queue_refusal(descriptor: int) -> int | None:
-    """Several programs may open a camera, but only one may have its queue: to ask for a queue of
-    nothing tells whether it is free (EBUSY), and takes nothing from anyone."""
+def _busy_errno(descriptor: int) -> int | None:
+    """Several programs may open a camera, but only one may hold its buffers. Requesting zero
+    buffers fails with EBUSY if another program holds them, and disturbs nobody."""
     if sys.platform != "linux":
         return None
     import fcntl
 
+    request = BUFFERS.pack(0, BUFFER_TYPE_CAPTURE, MEMORY_MAPPED, 0, 0)
     try:
-        fcntl.ioctl(descriptor, VIDIOC_REQBUFS, BUFFERS.pack(0, TO_CAPTURE, MAPPED, 0, 0))
+        fcntl.ioctl(descriptor, VIDIOC_REQBUFS, request)
     except OSError as error:
         return errno.EBUSY if error.errno == errno.EBUSY else None
     return None
@@ -152,11 +154,11 @@ def _attribute(entry: Path, name: str) -> str:
         return ""
 
 
-def _probed() -> tuple[Camera, ...]:
-    quieten()
+def _probe_cameras() -> tuple[Camera, ...]:
+    silence_opencv()
     found = []
     for index in PROBED:
-        with released(open_camera(index)) as capture:
+        with releasing(open_camera(index)) as capture:
             if capture.isOpened():
                 found.append(Camera(index, None, "camera"))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""A capture that takes long to open, and whoever need not wait for it to the end."""
+"""Gives up opening a slow stream as soon as nobody wants it any more."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from collections.abc import Callable
 
 import cv2
 
-LOOK_ROUND = 0.1  # seconds between two looks at whether it is still wanted
-# A thread that wakes up inside OpenCV while Python shuts down, which takes some 0.3 s, aborts the
-# process. So nobody goes before a server that is there has answered (GRACE), nor just before the
-# time limit wakes it (NEAR); other wakings are rare.
-GRACE, NEAR, LATE = 1.0, 2.0, 0.5  # seconds; by LATE at most the limit is overrun
+POLL_SECONDS = 0.1  # between two checks whether the stream is still wanted
+# A thread that returns from OpenCV while Python shuts down (about 0.3 s) aborts the process. So we
+# give a server that answers at all GRACE seconds to do so, and we do not leave when the open is
+# less than NEAR seconds from timing out: then we wait for the timeout plus OVERRUN.
+GRACE, NEAR, OVERRUN = 1.0, 2.0, 0.5
 
 
-class Opening:
-    """Opens in a thread that does not keep the program alive; ``seconds``: its time limit."""
+class CancellableOpen:
+    """Opens a capture in a daemon thread; ``timeout`` is the capture's own limit in seconds."""
 
-    def __init__(self, open_capture: Callable[[], cv2.VideoCapture], seconds: float) -> None:
+    def __init__(self, open_capture: Callable[[], cv2.VideoCapture], timeout: float) -> None:
         self._open_capture = open_capture
-        self._limit = time.monotonic() + seconds
+        self._deadline = time.monotonic() + timeout
         self._lock = threading.Lock()
         self._done = threading.Event()
-        self._given_up = False
+        self._cancelled = False
         self._capture: cv2.VideoCapture | None = None
         self._error: Exception | None = None
         threading.Thread(target=self._open, name="opening", daemon=True).start()
 
-    def result(self, wanted: Callable[[], bool]) -> cv2.VideoCapture:
-        """What was opened; once it is not ``wanted``, soon one that is not open."""
-        while not self._done.wait(LOOK_ROUND):
-            if not wanted() and not self._done.wait(self._grace()):
+    def wait(self, still_wanted: Callable[[], bool]) -> cv2.VideoCapture:
+        """The capture; one that is not open if it was given up."""
+        while not self._done.wait(POLL_SECONDS):
+            if not still_wanted() and not self._done.wait(self._grace()):
                 break
         with self._lock:
-            self._given_up = True
+            self._cancelled = True
             if self._error is not None:
                 raise self._error
             return cv2.VideoCapture() if self._capture is None else self._capture
 
     def _grace(self) -> float:
-        left = self._limit - time.monotonic()
-        return max(GRACE, left + LATE) if left < NEAR else GRACE
+        left = self._deadline - time.monotonic()
+        return max(GRACE, left + OVERRUN) if left < NEAR else GRACE
 
     def _open(self) -> None:
         try:
@@ -50,7 +50,7 @@ class Opening:
             self._error = error
         else:
             with self._lock:
-                if self._given_up:
+                if self._cancelled:
                     capture.release()
                 else:
                     self._capture = capture

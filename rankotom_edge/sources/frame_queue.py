@@ -1,4 +1,4 @@
-"""Where a reading thread leaves frames for the loop: the newest alone, or each in its turn."""
+"""The queue between a source's reading thread and the loop."""
 
 from __future__ import annotations
 
@@ -8,90 +8,92 @@ from collections import deque
 from calib.errors import RankotomError
 from rankotom_edge.frame import Frame
 
-LOOK_ROUND = 1.0  # seconds between two looks at whether anybody is left
+POLL_SECONDS = 1.0  # between two checks whether the program still runs
 
 
-def abandoned() -> bool:
-    """The program has ended and left its source open: a reading thread must not keep it alive."""
+def program_has_ended() -> bool:
+    """True if the program ended without closing its source: a reading thread must end too."""
     return not threading.main_thread().is_alive()
 
 
-class Handover:
-    """One thread gives, one takes, and either may end it; nobody waits for one who has gone.
+class FrameQueue:
+    """One thread puts, one gets, and either may end it.
 
-    A giver who has filled the room is woken when it is almost empty, and fills it at one go: each
-    waking takes time from both, for the two share one interpreter.
+    ``keep_newest``: a full queue drops its oldest frame; otherwise ``put`` waits for room. It waits
+    until the queue is almost empty, then fills it in one go: every switch between the two threads
+    costs both of them time, since they share one interpreter lock.
     """
 
-    def __init__(self, room: int, *, newest: bool) -> None:
+    def __init__(self, size: int, *, keep_newest: bool) -> None:
         self.dropped = 0
-        self._room = room
-        self._newest = newest
-        self._waiting: deque[Frame] = deque()
+        self._size = size
+        self._keep_newest = keep_newest
+        self._frames: deque[Frame] = deque()
         self._changed = threading.Condition()
-        self._finished = False  # nothing more is given
-        self._closed = False  # nothing more is taken
+        self._finished = False  # by the putting thread
+        self._closed = False  # by the getting thread
         self._error: RankotomError | None = None
-        self._told = True  # the taker knows of the error, or there is none
+        self._error_raised = True  # in the getting thread; also True if there is no error
 
-    def give(self, frame: Frame) -> bool:
-        """Leave a frame; when there is no room, wait for it, or push the oldest out where only the
-        newest counts. False: nobody takes frames any more."""
+    def put(self, frame: Frame) -> bool:
+        """False if the queue was closed."""
         with self._changed:
-            if self._newest and len(self._waiting) == self._room:
-                self._waiting.popleft()
+            if self._keep_newest and len(self._frames) == self._size:
+                self._frames.popleft()
                 self.dropped += 1
-            if len(self._waiting) == self._room:
-                while not self._changed.wait_for(self._is_almost_empty, LOOK_ROUND):
-                    self._closed = abandoned()
+            if len(self._frames) == self._size:
+                while not self._changed.wait_for(self._has_room, POLL_SECONDS):
+                    self._closed = program_has_ended()
             if not self._closed:
-                self._waiting.append(frame)
+                self._frames.append(frame)
                 self._changed.notify_all()
             return not self._closed
 
-    def take(self, timeout: float) -> Frame | None:
+    def get(self, timeout: float) -> Frame | None:
         with self._changed:
-            self._changed.wait_for(self._settled, timeout)
+            self._changed.wait_for(self._has_answer, timeout)
             if self._closed:
                 return None
-            if not self._waiting:
-                self._told = True
+            if not self._frames:
+                self._error_raised = True
                 if self._error is not None:
                     raise self._error
                 return None
-            frame = self._waiting.popleft()
-            if self._is_almost_empty():
+            frame = self._frames.popleft()
+            if self._has_room():
                 self._changed.notify_all()
             return frame
 
     def wait_for_first(self) -> None:
-        """Until a frame is there; raises what kept it from coming."""
+        """Return when a frame is there; raise the error that prevented it."""
         with self._changed:
-            self._changed.wait_for(self._settled)
-            if self._error is not None and not self._waiting:
-                self._told = True
+            self._changed.wait_for(self._has_answer)
+            if self._error is not None and not self._frames:
+                self._error_raised = True
                 raise self._error
 
     def finish(self, error: RankotomError | None = None) -> None:
+        """No more frames will be put; ``error`` is raised after the last one."""
         with self._changed:
             self._finished = True
             if error is not None and self._error is None:
-                self._error, self._told = error, False
+                self._error, self._error_raised = error, False
             self._changed.notify_all()
 
     def close(self) -> None:
+        """No more frames will be taken."""
         with self._changed:
             self._closed = True
-            self._waiting.clear()
+            self._frames.clear()
             self._changed.notify_all()
 
     @property
     def exhausted(self) -> bool:
         with self._changed:
-            return self._closed or (self._finished and not self._waiting and self._told)
+            return self._closed or (self._finished and not self._frames and self._error_raised)
 
-    def _is_almost_empty(self) -> bool:
-        return self._closed or len(self._waiting) <= self._room // 4
+    def _has_room(self) -> bool:
+        return self._closed or len(self._frames) <= self._size // 4
 
-    def _settled(self) -> bool:
-        return self._closed or self._finished or bool(self._waiting)
+    def _has_answer(self) -> bool:
+        return self._closed or self._finished or bool(self._frames)

@@ -1,4 +1,4 @@
-"""From a name to an open source."""
+"""Opens the source that a name stands for."""
 
 from __future__ import annotations
 
@@ -6,85 +6,84 @@ import time
 from functools import partial
 
 from calib.errors import RankotomError
-from rankotom_edge.sources import cameras as devices
-from rankotom_edge.sources import capture
-from rankotom_edge.sources.demo import DemoReel
-from rankotom_edge.sources.files import ImageReel, VideoReel
-from rankotom_edge.sources.grammar import Named, parse, without_password
-from rankotom_edge.sources.playback import Clock, Reel, ReelSource
-from rankotom_edge.sources.reconnecting import LiveSource
-from rankotom_edge.sources.source import Source
+from rankotom_edge.sources import cameras, opencv_capture
+from rankotom_edge.sources.demo import DemoClip
+from rankotom_edge.sources.image_files import ImageFiles
+from rankotom_edge.sources.passwords import hide_password
+from rankotom_edge.sources.playback_source import PlaybackSource
+from rankotom_edge.sources.reconnecting_source import ReconnectingSource
+from rankotom_edge.sources.source import Clock, Source
+from rankotom_edge.sources.source_parser import SourceSpec, parse_source
+from rankotom_edge.sources.video_file import VideoFile
 
-# What nobody took yet is dropped inside GStreamer too, where it is cheapest.
-TO_US = "videoconvert ! video/x-raw, format=BGR ! appsink drop=true max-buffers=1 sync=false"
+# Frames that the loop is too slow for are dropped inside GStreamer, where that is cheapest.
+PIPELINE_END = "videoconvert ! video/x-raw, format=BGR ! appsink drop=true max-buffers=1 sync=false"
 
-MOST = 2**31 - 1  # that OpenCV can count
+LARGEST_INDEX = 2**31 - 1  # that OpenCV accepts
 
 
-def open_source(named: str, *, paced: bool = False, clock: Clock = time.monotonic) -> Source:
-    """``paced``: a file goes at its own pace by ``clock``, else as fast as it is read.
+def open_source(name: str, *, paced: bool = False, clock: Clock = time.monotonic) -> Source:
+    """Returns once the first frame is there; RankotomError if none comes.
 
-    The first picture is there when this returns; a source without one is a RankotomError.
+    ``paced``: play a file at its own pace by ``clock``; otherwise as fast as it is read.
     """
-    found = parse(named)
-    capture.quieten()
-    match found.kind:
+    spec = parse_source(name)
+    opencv_capture.silence_opencv()
+    match spec.kind:
         case "camera":
-            return _open_camera(found, clock)
+            return _open_camera(spec, clock)
         case "stream":
-            return _open_stream(found, clock)
+            return _open_stream(spec, clock)
         case "csi" | "pipeline":
-            return _open_pipeline(found, clock)
-        case "demo" | "video" | "images":
-            return ReelSource(_reel(found), paced, clock)
+            return _open_pipeline(spec, clock)
+        case "demo":
+            return PlaybackSource(DemoClip(), paced, clock)
+        case "video":
+            return PlaybackSource(VideoFile(spec.target, spec.name), paced, clock)
+        case "images":
+            return PlaybackSource(ImageFiles(spec.target, spec.name), paced, clock)
 
 
 def csi_pipeline(sensor: int) -> str:
-    """A Jetson's camera, in the mode that jetson-inference asks for by default."""
+    """A Jetson's camera, in jetson-inference's default mode."""
     return (
         f"nvarguscamerasrc sensor-id={sensor} ! video/x-raw(memory:NVMM), width=1280, height=720, "
-        f"framerate=30/1 ! nvvidconv ! video/x-raw, format=BGRx ! {TO_US}"
+        f"framerate=30/1 ! nvvidconv ! video/x-raw, format=BGRx ! {PIPELINE_END}"
     )
 
 
-def _reel(found: Named) -> Reel:
-    if found.kind == "demo":
-        return DemoReel()
-    if found.kind == "video":
-        return VideoReel(found.target, found.name)
-    return ImageReel(found.target, found.name)
+def _open_camera(spec: SourceSpec, clock: Clock) -> Source:
+    index = int(spec.target)
+    open_error = partial(cameras.explain_failure, index)
+    if index > LARGEST_INDEX:
+        raise open_error()
+    open_capture = partial(opencv_capture.open_camera, index)
+    return ReconnectingSource(spec.name, open_capture, open_error, clock)
 
 
-def _open_camera(found: Named, clock: Clock) -> Source:
-    index = int(found.target)
-    if index > MOST:
-        raise devices.explain(index)
-    open_capture = partial(capture.open_camera, index)
-    return LiveSource(found.name, open_capture, partial(devices.explain, index), clock)
-
-
-def _open_stream(found: Named, clock: Clock) -> Source:
-    seconds = capture.seconds_to_open(found.target)
+def _open_stream(spec: SourceSpec, clock: Clock) -> Source:
+    timeout = opencv_capture.open_timeout(spec.target)
     error = RankotomError(
-        f"No picture came from {found.name}: nobody sends there, or nothing that can be read "
-        f"within {seconds:g} s. Check that it is on and that the address is right, or go on "
+        f"No image came from {spec.name}: nothing is sent there, or nothing that can be decoded "
+        f"within {timeout:g} s. Check that the camera is on and the address is right, or go on "
         "without it: --source demo"
     )
-    open_capture = partial(capture.open_stream, found.target, seconds)
-    return LiveSource(found.name, open_capture, lambda: error, clock, patience=seconds)
+    open_capture = partial(opencv_capture.open_stream, spec.target, timeout)
+    return ReconnectingSource(spec.name, open_capture, lambda: error, clock, patience=timeout)
 
 
-def _open_pipeline(found: Named, clock: Clock) -> Source:
-    if not capture.has_gstreamer():
+def _open_pipeline(spec: SourceSpec, clock: Clock) -> Source:
+    if not opencv_capture.has_gstreamer():
         raise RankotomError(
-            f"{found.name} needs GStreamer, which the OpenCV here is built without (the one from "
+            f"{spec.name} needs GStreamer, which the OpenCV here is built without (the one from "
             "PyPI always is). On a Jetson use JetPack's own; else give /dev/video0 or demo."
         )
-    pipeline = csi_pipeline(int(found.target)) if found.kind == "csi" else found.target
+    pipeline = csi_pipeline(int(spec.target)) if spec.kind == "csi" else spec.target
     if "appsink" not in pipeline:
-        pipeline = f"{pipeline} ! {TO_US}"
+        pipeline = f"{pipeline} ! {PIPELINE_END}"
     error = RankotomError(
-        f"No picture came through GStreamer: {without_password(pipeline)}\n"
+        f"No image came through GStreamer: {hide_password(pipeline)}\n"
         "Try the pipeline by itself with gst-launch-1.0. To go on without it: --source demo"
     )
-    return LiveSource(found.name, partial(capture.open_pipeline, pipeline), lambda: error, clock)
+    open_capture = partial(opencv_capture.open_pipeline, pipeline)
+    return ReconnectingSource(spec.name, open_capture, lambda: error, clock)

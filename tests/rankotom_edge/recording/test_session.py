@@ -97,14 +97,15 @@ def test_a_session_is_read_back_as_it_was_recorded(
     assert list(session.lines()) == [json.loads(json.dumps(m.as_json())) for m in moments]
     assert [moment.as_json() for moment in session.moments()] == [m.as_json() for m in moments]
     assert session.complete
-    assert session.labels == moments[0].readings[0].labels
+    assert session.model.labels == moments[0].readings[0].labels
     saved = session.metadata
     assert (saved["source"], saved["fps"], saved["size"]) == ("camera 0", 15.0, [512, 512])
     assert (saved["started"], saved["frames"]) == ("2026-11-16T10:42:07+00:00", 12)
     assert saved["options"] == {"max_error": 0.5}
     assert {"name", "sha256", "precision", "labels", "temperature"} <= saved["model"].keys()
     card = classifier.artifact.card
-    assert (session.crop, session.figures["bins"]) == (card.crop, card.figures["bins"])
+    assert session.model.crop == card.crop
+    assert session.model.evaluation == card.evaluation
 
 
 def test_without_video_no_picture_is_kept_and_the_replay_is_grey(
@@ -343,7 +344,7 @@ def test_the_same_model_reads_the_video_as_it_read_the_camera(
 ) -> None:
     session = read_session(record(tmp_path, metadata, moments, video=True))
     labels, recorded, again = reread(session, classifier)
-    assert labels == session.labels
+    assert labels == session.model.labels
     assert recorded.shape == again.shape == (11, len(labels))
     raw = [reading.raw for moment in moments for reading in moment.readings]
     np.testing.assert_allclose(recorded, raw, atol=1e-5)
@@ -363,7 +364,7 @@ def test_labels_in_another_order_are_matched_by_name(
 ) -> None:
     session = read_session(record(tmp_path, metadata, moments, video=True))
     straight = reread(session, classifier)
-    turned = reread(session, relabelled(classifier.artifact, session.labels[::-1]))
+    turned = reread(session, relabelled(classifier.artifact, session.model.labels[::-1]))
     assert turned.labels == straight.labels
     np.testing.assert_allclose(turned.again, straight.again[:, ::-1])
 

@@ -1,7 +1,10 @@
-"""A clip for cameras that are played."""
+"""A clip to play, and a check that a test leaves no thread and no file open."""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -20,3 +23,11 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.write(np.full((120, 160, 3), 6 * number, dtype=np.uint8))
     writer.release()
     return path
+
+
+@pytest.fixture
+def nothing_leaks() -> Iterator[None]:
+    threads, handles = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    yield
+    assert threading.active_count() == threads
+    assert len(os.listdir("/proc/self/fd")) == handles

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from rankotom_edge.sources.cameras import Camera, camera_error, captures, list_cameras, refusal
+from rankotom_edge.sources.cameras import (
+    Camera,
+    camera_error,
+    can_capture,
+    list_cameras,
+    open_errno,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the cameras of Linux")
 
@@ -43,7 +49,7 @@ def test_the_cameras_are_listed_by_number_without_their_metadata_nodes(sysfs: Pa
 def test_a_device_that_says_what_it_can_do_is_believed(sysfs: Path) -> None:
     """A depth camera's second picture has index 1, and a codec's only node index 0."""
     listed = list_cameras(
-        sysfs, sysfs.parent / "dev", captures=lambda node: node.name in ("video1", "video10")
+        sysfs, sysfs.parent / "dev", can_capture=lambda node: node.name in ("video1", "video10")
     )
     assert [camera.index for camera in listed] == [1, 10]
 
@@ -54,15 +60,15 @@ def test_a_machine_without_cameras_has_none(tmp_path: Path) -> None:
 
 def test_a_node_that_cannot_be_asked_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "video0").touch()
-    assert captures(tmp_path / "video0") is None
-    assert captures(tmp_path / "video1") is None
+    assert can_capture(tmp_path / "video0") is None
+    assert can_capture(tmp_path / "video1") is None
 
 
 def test_the_system_says_why_it_refuses_a_camera(tmp_path: Path) -> None:
     (tmp_path / "video0").touch()
-    assert refusal(tmp_path / "video0") is None
-    assert refusal(tmp_path / "video1") == errno.ENOENT
-    assert refusal(tmp_path) == errno.EISDIR
+    assert open_errno(tmp_path / "video0") is None
+    assert open_errno(tmp_path / "video1") == errno.ENOENT
+    assert open_errno(tmp_path) == errno.EISDIR
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,7 @@ def test_the_system_says_why_it_refuses_a_camera(tmp_path: Path) -> None:
         (errno.EPERM, "Camera 3 is forbidden"),
         (errno.EBUSY, "Camera 3 is busy: another program uses /dev/video3"),
         (errno.EIO, "Camera 3 does not open: /dev/video3: Input/output error"),
-        (None, "Camera 3 opens but gives no picture"),
+        (None, "Camera 3 opens but gives no image"),
     ],
 )
 def test_the_error_says_which_it_is_lists_the_cameras_and_proposes_the_demo(

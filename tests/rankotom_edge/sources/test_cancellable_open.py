@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.sources.cancellable_open import Opening
-from rankotom_edge.sources.capture import open_video
+from rankotom_edge.sources.cancellable_open import CancellableOpen
+from rankotom_edge.sources.opencv_capture import open_video
 
 
 @pytest.fixture
@@ -35,21 +35,21 @@ def silent() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/cam.mjpg"
 
 
-def test_what_opens_is_handed_over(clip: Path) -> None:
-    capture = Opening(lambda: open_video(str(clip)), 15).result(lambda: True)
+def test_what_opens_is_returned(clip: Path) -> None:
+    capture = CancellableOpen(lambda: open_video(str(clip)), 15).wait(lambda: True)
     assert capture.isOpened()
     capture.release()
 
 
-def test_what_fails_to_open_fails_for_who_waits() -> None:
+def test_an_error_while_opening_is_raised_in_the_waiting_thread() -> None:
     def fail() -> cv2.VideoCapture:
         raise cv2.error("no memory for it")
 
     with pytest.raises(cv2.error, match="no memory"):
-        Opening(fail, 15).result(lambda: True)
+        CancellableOpen(fail, 15).wait(lambda: True)
 
 
-def test_what_opens_after_it_was_given_up_is_let_go(clip: Path) -> None:
+def test_what_opens_after_it_was_given_up_is_released(clip: Path) -> None:
     answer, opened = threading.Event(), []
 
     def open_late() -> cv2.VideoCapture:
@@ -58,7 +58,7 @@ def test_what_opens_after_it_was_given_up_is_let_go(clip: Path) -> None:
         return opened[0]
 
     before = threading.active_count()
-    assert not Opening(open_late, 15).result(lambda: False).isOpened()
+    assert not CancellableOpen(open_late, 15).wait(lambda: False).isOpened()
     answer.set()
     deadline = time.monotonic() + 30
     while threading.active_count() > before:
@@ -67,12 +67,12 @@ def test_what_opens_after_it_was_given_up_is_let_go(clip: Path) -> None:
     assert not opened[0].isOpened()
 
 
-def test_nobody_goes_just_before_the_time_limit_ends_it(clip: Path) -> None:
+def test_an_open_that_is_about_to_time_out_is_waited_for(clip: Path) -> None:
     def open_late() -> cv2.VideoCapture:
         time.sleep(1.5)
         return open_video(str(clip))
 
-    capture = Opening(open_late, 1.5).result(lambda: False)
+    capture = CancellableOpen(open_late, 1.5).wait(lambda: False)
     assert capture.isOpened()
     capture.release()
 

@@ -9,7 +9,7 @@ import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.frame import Frame
-from rankotom_edge.sources.frame_queue import Handover
+from rankotom_edge.sources.frame_queue import FrameQueue
 
 IMAGE = np.zeros((2, 2, 3), dtype=np.uint8)
 
@@ -19,21 +19,21 @@ def frame(index: int) -> Frame:
 
 
 def test_only_the_newest_frame_is_kept_and_the_others_are_counted() -> None:
-    handover = Handover(1, newest=True)
+    queue = FrameQueue(1, keep_newest=True)
     for index in range(5):
-        assert handover.give(frame(index))
-    taken = handover.take(timeout=0)
+        assert queue.put(frame(index))
+    taken = queue.get(timeout=0)
     assert taken is not None
-    assert (taken.index, handover.dropped) == (4, 4)
-    assert handover.take(timeout=0) is None
+    assert (taken.index, queue.dropped) == (4, 4)
+    assert queue.get(timeout=0) is None
 
 
 def test_a_frame_taken_in_time_is_not_dropped() -> None:
-    handover = Handover(1, newest=True)
+    queue = FrameQueue(1, keep_newest=True)
     for index in range(3):
-        handover.give(frame(index))
-        assert handover.take(timeout=0) is not None
-    assert handover.dropped == 0
+        queue.put(frame(index))
+        assert queue.get(timeout=0) is not None
+    assert queue.dropped == 0
 
 
 def waited_for(happens: Callable[[], bool], seconds: float = 10.0) -> bool:
@@ -43,91 +43,91 @@ def waited_for(happens: Callable[[], bool], seconds: float = 10.0) -> bool:
     return happens()
 
 
-def test_each_in_its_turn_waits_for_room_and_drops_nothing() -> None:
-    handover = Handover(2, newest=False)
-    giver = threading.Thread(target=lambda: [handover.give(frame(index)) for index in range(50)])
-    giver.start()
-    taken = [handover.take(timeout=10) for _ in range(50)]
-    giver.join()
+def test_a_queue_that_keeps_all_frames_waits_for_room_and_drops_nothing() -> None:
+    queue = FrameQueue(2, keep_newest=False)
+    putter = threading.Thread(target=lambda: [queue.put(frame(index)) for index in range(50)])
+    putter.start()
+    taken = [queue.get(timeout=10) for _ in range(50)]
+    putter.join()
     assert [got and got.index for got in taken] == list(range(50))
-    assert handover.dropped == 0
+    assert queue.dropped == 0
 
 
-def test_a_giver_who_filled_the_room_comes_again_when_it_is_almost_empty() -> None:
-    handover = Handover(4, newest=False)
+def test_a_full_queue_is_filled_again_only_when_it_is_almost_empty() -> None:
+    queue = FrameQueue(4, keep_newest=False)
     given: list[int] = []
 
-    def give() -> None:
+    def put() -> None:
         for index in range(100):
-            if not handover.give(frame(index)):
+            if not queue.put(frame(index)):
                 return
             given.append(index)
 
-    giver = threading.Thread(target=give)
-    giver.start()
+    putter = threading.Thread(target=put)
+    putter.start()
     assert waited_for(lambda: len(given) == 4)
     for _ in range(2):
-        handover.take(timeout=10)
+        queue.get(timeout=10)
     assert not waited_for(lambda: len(given) > 4, seconds=0.1)
-    handover.take(timeout=10)
+    queue.get(timeout=10)
     assert waited_for(lambda: len(given) == 4 + 3)
-    handover.close()
-    giver.join(timeout=10)
-    assert not giver.is_alive()
+    queue.close()
+    putter.join(timeout=10)
+    assert not putter.is_alive()
 
 
-def test_a_giver_who_waits_for_room_is_sent_home_by_the_close() -> None:
-    handover = Handover(1, newest=False)
-    handover.give(frame(0))
+def test_closing_the_queue_ends_a_put_that_waits_for_room() -> None:
+    queue = FrameQueue(1, keep_newest=False)
+    queue.put(frame(0))
     answers: list[bool] = []
-    giver = threading.Thread(target=lambda: answers.append(handover.give(frame(1))))
-    giver.start()
-    handover.close()
-    giver.join(timeout=10)
+    putter = threading.Thread(target=lambda: answers.append(queue.put(frame(1))))
+    putter.start()
+    queue.close()
+    putter.join(timeout=10)
     assert answers == [False]
-    assert handover.take(timeout=10) is None
+    assert queue.get(timeout=10) is None
 
 
-def test_a_taker_does_not_wait_for_a_giver_who_has_finished() -> None:
-    handover = Handover(3, newest=False)
-    handover.give(frame(0))
-    handover.finish()
-    assert not handover.exhausted
-    assert handover.take(timeout=10) is not None
-    assert handover.exhausted
-    assert handover.take(timeout=10) is None
+def test_a_get_does_not_wait_for_a_thread_that_has_finished() -> None:
+    queue = FrameQueue(3, keep_newest=False)
+    queue.put(frame(0))
+    queue.finish()
+    assert not queue.exhausted
+    assert queue.get(timeout=10) is not None
+    assert queue.exhausted
+    assert queue.get(timeout=10) is None
 
 
-def test_what_kept_the_first_frame_away_is_raised() -> None:
-    handover = Handover(1, newest=True)
-    handover.finish(RankotomError("no picture"))
-    handover.finish()
+def test_the_error_that_prevented_the_first_frame_is_raised() -> None:
+    queue = FrameQueue(1, keep_newest=True)
+    queue.finish(RankotomError("no picture"))
+    queue.finish()
     with pytest.raises(RankotomError, match="no picture"):
-        handover.wait_for_first()
+        queue.wait_for_first()
 
 
 def test_an_error_after_the_first_frame_does_not_hide_it() -> None:
-    handover = Handover(1, newest=False)
-    handover.give(frame(0))
-    handover.finish(RankotomError("torn"))
-    handover.wait_for_first()
-    assert handover.take(timeout=0) is not None
+    queue = FrameQueue(1, keep_newest=False)
+    queue.put(frame(0))
+    queue.finish(RankotomError("torn"))
+    queue.wait_for_first()
+    assert queue.get(timeout=0) is not None
 
 
 def test_an_error_after_the_first_frame_comes_out_behind_the_frames_before_it() -> None:
-    handover = Handover(3, newest=False)
-    handover.give(frame(0))
-    handover.finish(RankotomError("line 10 is damaged"))
-    handover.wait_for_first()
-    assert handover.take(timeout=0) is not None
+    queue = FrameQueue(3, keep_newest=False)
+    queue.put(frame(0))
+    queue.finish(RankotomError("line 10 is damaged"))
+    queue.wait_for_first()
+    assert queue.get(timeout=0) is not None
     with pytest.raises(RankotomError, match="line 10 is damaged"):
-        handover.take(timeout=0)
+        queue.get(timeout=0)
 
 
-def test_an_error_that_came_too_late_for_one_reader_is_told_to_the_next() -> None:
-    handover = Handover(2, newest=False)
-    assert handover.take(timeout=0) is None
-    handover.finish(RankotomError("the disk is gone"))
-    assert not handover.exhausted
+def test_an_error_that_came_too_late_for_one_get_is_raised_in_the_next() -> None:
+    queue = FrameQueue(2, keep_newest=False)
+    assert queue.get(timeout=0) is None
+    queue.finish(RankotomError("the disk is gone"))
+    assert not queue.exhausted
     with pytest.raises(RankotomError, match="the disk is gone"):
-        handover.take(timeout=0)
+        queue.get(timeout=0)

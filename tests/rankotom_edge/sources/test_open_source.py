@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.sources import capture, open_source
-from rankotom_edge.sources.capture import has_gstreamer
+from rankotom_edge.sources import open_source, opencv_capture
 from rankotom_edge.sources.open_source import csi_pipeline
+from rankotom_edge.sources.opencv_capture import has_gstreamer
 
 without_gstreamer = pytest.mark.skipif(has_gstreamer(), reason="this OpenCV has GStreamer")
 
@@ -50,7 +50,7 @@ def test_a_csi_camera_is_a_pipeline_that_keeps_the_newest_frame_only() -> None:
 
 def test_a_stream_that_nobody_sends_is_an_error_that_hides_the_password() -> None:
     before = threading.active_count()
-    with pytest.raises(RankotomError, match="No picture came from http://127") as refused:
+    with pytest.raises(RankotomError, match="No image came from http://127") as refused:
         open_source("http://admin:s3cret@127.0.0.1:9/cam.mjpg")
     assert "s3cret" not in str(refused.value)
     assert threading.active_count() == before
@@ -59,12 +59,12 @@ def test_a_stream_that_nobody_sends_is_an_error_that_hides_the_password() -> Non
 def test_a_stream_that_nobody_sends_is_waited_for_and_no_more_is_said_than_is_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(capture, "WHOLE_PICTURE_SECONDS", 0.5)
+    monkeypatch.setattr(opencv_capture, "KEY_FRAME_SECONDS", 0.5)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"udp://127.0.0.1:{taken.getsockname()[1]}"
     began = time.monotonic()
-    with pytest.raises(RankotomError, match=r"nobody sends there, or nothing .* within 0\.5 s"):
+    with pytest.raises(RankotomError, match=r"nothing is sent there, or nothing .* within 0\.5 s"):
         open_source(url)
     assert 0.5 <= time.monotonic() - began < 5
 
@@ -73,9 +73,9 @@ def test_a_stream_that_nobody_sends_is_waited_for_and_no_more_is_said_than_is_kn
     "opening",
     [
         "open_source('demo')",
-        "LiveSource('camera 0', lambda: open_video(sys.argv[1]), RankotomError)",
+        "ReconnectingSource('camera 0', lambda: open_video(sys.argv[1]), RankotomError)",
     ],
-    ids=["reel", "live"],
+    ids=["playback", "reconnecting"],
 )
 def test_a_source_that_nobody_closed_does_not_keep_the_program_alive(
     opening: str, tmp_path: Path
@@ -88,8 +88,8 @@ def test_a_source_that_nobody_closed_does_not_keep_the_program_alive(
 import sys
 from calib.errors import RankotomError
 from rankotom_edge.sources import open_source
-from rankotom_edge.sources.capture import open_video
-from rankotom_edge.sources.reconnecting import LiveSource
+from rankotom_edge.sources.opencv_capture import open_video
+from rankotom_edge.sources.reconnecting_source import ReconnectingSource
 source = {opening}
 """
     done = subprocess.run([sys.executable, "-c", program, str(clip)], timeout=60, check=False)

@@ -8,28 +8,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankotom_edge.sources.capture import believable_fps, in_colour, seconds_to_open
+from rankotom_edge.sources.opencv_capture import open_timeout, plausible_fps, to_bgr
 
 
 @pytest.mark.parametrize("reported", [0.0, -1.0, float("nan"), float("inf"), 1000.0, 90000.0])
 def test_a_rate_that_no_camera_has_counts_as_unsaid(reported: float) -> None:
-    assert believable_fps(reported) is None
+    assert plausible_fps(reported) is None
 
 
 @pytest.mark.parametrize("reported", [0.2, 12.5, 29.97, 120.0])
 def test_a_rate_that_may_be_is_believed(reported: float) -> None:
-    assert believable_fps(reported) == reported
+    assert plausible_fps(reported) == reported
 
 
 @pytest.mark.parametrize("url", ["udp://@:5000", "rtsp://host/a", "RTSPS://host/a"])
 def test_a_stream_is_given_the_ten_seconds_between_two_whole_pictures(url: str) -> None:
-    assert seconds_to_open(url) > 12
-    assert seconds_to_open("http://host/cam.mjpg") < 10
+    assert open_timeout(url) > 12
+    assert open_timeout("http://host/cam.mjpg") < 10
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (4, 6, 1), (4, 6, 3), (4, 6, 4)])
 def test_every_picture_comes_in_colour(shape: tuple[int, ...]) -> None:
-    picture = in_colour(np.full(shape, 77, dtype=np.uint8))
+    picture = to_bgr(np.full(shape, 77, dtype=np.uint8))
     assert picture.shape == (4, 6, 3)
     assert (picture == 77).all()
 

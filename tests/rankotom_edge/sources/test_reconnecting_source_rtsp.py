@@ -18,7 +18,7 @@ import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.sources import Source, open_source
-from rankotom_edge.sources.capture import READ_SECONDS
+from rankotom_edge.sources.opencv_capture import READ_SECONDS
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ffmpeg") is None, reason="ffmpeg, which plays the camera, is not installed"

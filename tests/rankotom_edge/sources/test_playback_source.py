@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.sources.playback import AHEAD, Pace, Picture, ReelSource
+from rankotom_edge.sources.playback_source import AHEAD, PlaybackPace, PlaybackSource, TimedImage
 
 IMAGE = np.zeros((2, 2, 3), dtype=np.uint8)
 
 
-class CountedReel:
-    name = "a reel"
+class CountedClip:
+    name = "a clip"
     still = False
     photographs = False
     fps: float | None = 10.0
@@ -26,13 +26,13 @@ class CountedReel:
         self.made = 0
         self.put_away = False
 
-    def pictures(self) -> Generator[Picture, None, None]:
+    def images(self) -> Generator[TimedImage, None, None]:
         try:
             for number in range(self.count):
                 if number == self.fails_at:
-                    raise RankotomError("the reel is torn")
+                    raise RankotomError("the clip is torn")
                 self.made += 1
-                yield Picture(IMAGE, number / 10)
+                yield TimedImage(IMAGE, number / 10)
         finally:
             self.put_away = True
 
@@ -47,21 +47,21 @@ class Hands:
 
 
 def test_a_picture_is_due_at_its_time_after_the_first() -> None:
-    pace = Pace()
+    pace = PlaybackPace()
     assert pace.due_in(0.0, now=50.0) == 0
     assert pace.due_in(0.1, now=50.02) == pytest.approx(0.08)
     assert pace.due_in(0.2, now=50.3) == pytest.approx(-0.1)
 
 
 def test_a_little_lateness_is_caught_up_with() -> None:
-    pace = Pace()
+    pace = PlaybackPace()
     pace.due_in(0.0, now=50.0)
     assert pace.due_in(0.1, now=50.3) == pytest.approx(-0.2)
     assert pace.due_in(0.4, now=50.3) == pytest.approx(0.1)
 
 
 def test_after_a_pause_it_goes_on_at_its_pace_and_does_not_race() -> None:
-    pace = Pace()
+    pace = PlaybackPace()
     pace.due_in(0.0, now=50.0)
     assert pace.due_in(0.1, now=60.0) == 0
     assert pace.due_in(0.2, now=60.0) == pytest.approx(0.1)
@@ -69,7 +69,7 @@ def test_after_a_pause_it_goes_on_at_its_pace_and_does_not_race() -> None:
 
 def test_a_paced_source_gives_a_frame_when_it_is_due_by_the_clock_and_skips_none() -> None:
     hands = Hands()
-    with ReelSource(CountedReel(), paced=True, clock=hands) as source:
+    with PlaybackSource(CountedClip(), paced=True, clock=hands) as source:
         first = source.read(timeout=5)
         assert first is not None
         assert (first.index, first.captured) == (0, 100.0)
@@ -84,7 +84,7 @@ def test_a_paced_source_gives_a_frame_when_it_is_due_by_the_clock_and_skips_none
 
 
 def test_a_paced_source_waits_by_itself_until_the_frame_is_due() -> None:
-    with ReelSource(CountedReel(), paced=True) as source:
+    with PlaybackSource(CountedClip(), paced=True) as source:
         began = time.monotonic()
         frames = [source.read(timeout=5) for _ in range(4)]
         assert [frame and frame.index for frame in frames] == [0, 1, 2, 3]
@@ -93,7 +93,7 @@ def test_a_paced_source_waits_by_itself_until_the_frame_is_due() -> None:
 
 def test_an_unpaced_source_gives_frames_as_fast_as_they_are_read() -> None:
     hands = Hands()
-    with ReelSource(CountedReel(500), paced=False, clock=hands) as source:
+    with PlaybackSource(CountedClip(500), paced=False, clock=hands) as source:
         frames = [source.read(timeout=5) for _ in range(500)]
         assert [frame and frame.index for frame in frames] == list(range(500))
         assert source.read(timeout=5) is None
@@ -101,44 +101,44 @@ def test_an_unpaced_source_gives_frames_as_fast_as_they_are_read() -> None:
 
 
 def test_a_few_pictures_are_decoded_ahead_and_no_more() -> None:
-    reel = CountedReel()
-    with ReelSource(reel, paced=False) as source:
+    clip = CountedClip()
+    with PlaybackSource(clip, paced=False) as source:
         source.read(timeout=5)
         time.sleep(0.2)
         # The room was filled once, before the one was read or after, and one is in the decoder's
         # hands.
-        assert reel.made in (AHEAD + 1, AHEAD + 2)
+        assert clip.made in (AHEAD + 1, AHEAD + 2)
 
 
-def test_a_closed_source_leaves_no_thread_and_puts_its_reel_away() -> None:
+def test_a_closed_source_leaves_no_thread_and_puts_its_clip_away() -> None:
     before = threading.active_count()
-    reel = CountedReel()
-    with ReelSource(reel, paced=True) as source:
+    clip = CountedClip()
+    with PlaybackSource(clip, paced=True) as source:
         source.read(timeout=5)
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
-    assert reel.put_away
+    assert clip.put_away
     assert source.state.kind == "ended"
 
 
-def test_a_reel_that_fails_at_once_is_an_error_without_a_thread_left() -> None:
+def test_a_clip_that_fails_at_once_is_an_error_without_a_thread_left() -> None:
     before = threading.active_count()
     with pytest.raises(RankotomError, match="torn"):
-        ReelSource(CountedReel(fails_at=0), paced=False)
+        PlaybackSource(CountedClip(fails_at=0), paced=False)
     assert threading.active_count() == before
 
 
-def test_a_reel_that_fails_later_says_so_behind_its_last_frame() -> None:
-    with ReelSource(CountedReel(fails_at=2), paced=False) as source:
+def test_a_clip_that_fails_later_says_so_behind_its_last_frame() -> None:
+    with PlaybackSource(CountedClip(fails_at=2), paced=False) as source:
         assert [source.read(timeout=5) is None for _ in range(2)] == [False, False]
-        with pytest.raises(RankotomError, match="the reel is torn"):
+        with pytest.raises(RankotomError, match="the clip is torn"):
             source.read(timeout=5)
         assert source.state.kind == "ended"
 
 
 def test_the_wait_in_the_queue_is_not_taken_for_latency() -> None:
     hands = Hands()
-    with ReelSource(CountedReel(), paced=False, clock=hands) as source:
+    with PlaybackSource(CountedClip(), paced=False, clock=hands) as source:
         time.sleep(0.1)
         hands.now = 107.0
         frame = source.read(timeout=5)

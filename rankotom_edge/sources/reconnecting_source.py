@@ -1,4 +1,4 @@
-"""Cameras and streams: the newest frame, and the same source again after it was lost."""
+"""Cameras and streams: gives the newest frame, and opens a lost source again."""
 
 from __future__ import annotations
 
@@ -11,39 +11,44 @@ import cv2
 
 from calib.errors import RankotomError
 from rankotom_edge.frame import Frame, Image
-from rankotom_edge.sources.cancellable_open import GRACE, Opening
-from rankotom_edge.sources.capture import READ_SECONDS, own_fps, picture_of, released
-from rankotom_edge.sources.frame_queue import Handover, abandoned
-from rankotom_edge.sources.playback import Clock, explained
-from rankotom_edge.sources.source import Source, State
+from rankotom_edge.sources.cancellable_open import GRACE, CancellableOpen
+from rankotom_edge.sources.frame_queue import FrameQueue, program_has_ended
+from rankotom_edge.sources.opencv_capture import (
+    READ_SECONDS,
+    releasing,
+    reported_fps,
+    retrieve_image,
+)
+from rankotom_edge.sources.source import Clock, Source, State, reading_error
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0  # seconds before it is opened again
-AGAIN = 0.1  # seconds before it is opened again for its first picture
-STEADY = 5.0  # seconds of playing after which a loss is a new one, with a short pause
-# Seconds that close() waits for a device that does not answer; a stream that is being opened is
-# mostly given up by then.
+# Seconds. All chosen by eye.
+FIRST_DELAY, LONGEST_DELAY = 0.5, 10.0  # before a lost source is opened again
+FIRST_IMAGE_DELAY = 0.1  # before a source that has not given an image yet is opened again
+STEADY = 5.0  # playing this long resets the delay to the first, short one
+# How long close() waits for a device that does not answer; opening a stream is usually given up by
+# then.
 CLOSE_WITHIN = GRACE + 0.5
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
-def pause_before(attempt: int) -> float:
+def retry_delay(attempt: int) -> float:
     """0.5, 1, 2, 4, 8, 10, 10, … seconds before the first, second, … attempt."""
-    return float(min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
+    return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(attempt - 1, 10)))
 
 
 def lost_words(attempt: int, seconds: float) -> str:
-    counted = f"{ORDINALS[attempt - 1]} try" if attempt <= len(ORDINALS) else f"try {attempt}"
+    ordinal = f"{ORDINALS[attempt - 1]} try" if attempt <= len(ORDINALS) else f"try {attempt}"
     when = "now" if seconds <= 0 else f"in {math.ceil(seconds)} s"
-    return f"lost: opening it again {when} ({counted})"
+    return f"lost: opening it again {when} ({ordinal})"
 
 
-class LiveSource(Source):
-    """A thread reads the device as fast as it delivers, and leaves the newest frame for us.
+class ReconnectingSource(Source):
+    """A thread reads the device as fast as it delivers and keeps the newest frame.
 
-    ``open_capture`` gives an OpenCV capture, opened or not; ``refused`` says why it does not open.
-    One that opens may be without a picture for ``patience`` seconds: FFmpeg looks for no longer
-    than 7 s at a time.
+    ``open_capture`` returns an OpenCV capture, open or not; ``open_error`` explains why it did not
+    open. A source may open and have no image for ``patience`` seconds (FFmpeg itself searches for
+    at most 7 s).
     """
 
     live = True
@@ -54,7 +59,7 @@ class LiveSource(Source):
         self,
         name: str,
         open_capture: Callable[[], cv2.VideoCapture],
-        refused: Callable[[], RankotomError],
+        open_error: Callable[[], RankotomError],
         clock: Clock = time.monotonic,
         patience: float = 0.0,
     ) -> None:
@@ -62,28 +67,28 @@ class LiveSource(Source):
         self.fps: float | None = None
         self._patience = patience
         self._open_capture = open_capture
-        self._refused = refused
+        self._open_error = open_error
         self._clock = clock
         self._opened = False
-        self._arrived = 0
+        self._arrived = 0  # frames
         self._first = 0.0  # when the first frame arrived
         self._attempt = 0  # to open it again; 0 while it plays
         self._attempt_at = 0.0
         self._closing = threading.Event()
-        self._handover = Handover(1, newest=True)
-        # Not a daemon: one that wakes up inside OpenCV while Python shuts down aborts the process.
-        # The time limits of a capture end it within seconds, whatever it waits for.
+        self._queue = FrameQueue(1, keep_newest=True)
+        # Not a daemon: a thread that returns from OpenCV while Python shuts down aborts the
+        # process. The capture's timeouts end it within seconds.
         self._thread = threading.Thread(target=self._keep_reading, name=f"reading {name}")
         self._thread.start()
         try:
-            self._handover.wait_for_first()
-        except BaseException:  # an interrupt as well: the thread must not go on by itself
+            self._queue.wait_for_first()
+        except BaseException:  # an interrupt as well: the thread must not run on by itself
             self.close()
             raise
 
     @property
     def state(self) -> State:
-        if self._handover.exhausted:
+        if self._queue.exhausted:
             return State("ended", "closed")
         attempt = self._attempt
         if attempt:
@@ -92,77 +97,78 @@ class LiveSource(Source):
 
     @property
     def dropped(self) -> int:
-        return self._handover.dropped
+        return self._queue.dropped
 
     def read(self, timeout: float) -> Frame | None:
-        return self._handover.take(timeout)
+        return self._queue.get(timeout)
 
     def close(self) -> None:
-        """Returns soon; a thread that still waits for its device ends, and lets it go, when the
-        device answers or its time is up."""
+        """Returns soon. A thread that still waits for its device ends, and releases the device,
+        when the device answers or times out."""
         self._closing.set()
-        self._handover.close()
+        self._queue.close()
         self._thread.join(CLOSE_WITHIN)
 
     def _keep_reading(self) -> None:
         try:
             self._play_first()
             if self._arrived == 0:
-                self._handover.finish(self._refused())
+                self._queue.finish(self._open_error())
                 return
             attempt = 0
             while self._wanted():
                 attempt += 1
-                pause = pause_before(attempt)
-                self._attempt_at = self._clock() + pause
+                delay = retry_delay(attempt)
+                self._attempt_at = self._clock() + delay
                 self._attempt = attempt
-                if self._closing.wait(pause):
+                if self._closing.wait(delay):
                     return
                 if self._play() > STEADY:
                     attempt = 0
         except (cv2.error, MemoryError) as error:
-            self._handover.finish(explained(error, self.name))
+            self._queue.finish(reading_error(error, self.name))
         finally:
-            self._handover.finish()
+            self._queue.finish()
 
     def _wanted(self) -> bool:
-        return not self._closing.is_set() and not abandoned()
+        return not self._closing.is_set() and not program_has_ended()
 
     def _play_first(self) -> None:
         deadline = self._clock() + self._patience
         self._play()
         while self._opened and self._arrived == 0 and self._clock() < deadline:
-            if self._closing.wait(AGAIN) or abandoned():
+            if self._closing.wait(FIRST_IMAGE_DELAY) or program_has_ended():
                 return
             self._play()
 
     def _open(self) -> cv2.VideoCapture:
-        """A device opens at once or not at all; a stream may take longer than anybody waits."""
+        """A device opens at once or not at all; a stream may take long."""
         if not self._patience:
             return self._open_capture()
-        return Opening(self._open_capture, self._patience).result(self._wanted)
+        return CancellableOpen(self._open_capture, self._patience).wait(self._wanted)
 
     def _play(self) -> float:
-        """Until the source is lost or closed; for how many seconds there were pictures."""
-        with released(self._open()) as capture:
+        """Read until the source is lost or closed. Returns the seconds between its first and last
+        image."""
+        with releasing(self._open()) as capture:
             self._opened = capture.isOpened()
-            began = last = self._clock()
+            started = last = self._clock()
             while self._wanted() and capture.grab():
                 captured = self._clock()
-                image = picture_of(capture)
+                image = retrieve_image(capture)
                 if image is not None:
                     last = captured
                     self._deliver(image, captured, capture)
                 elif captured - last > READ_SECONDS:
                     break
-            return last - began
+            return last - started
 
     def _deliver(self, image: Image, captured: float, capture: cv2.VideoCapture) -> None:
         if self._arrived == 0:
             self._first = captured
-            self.fps = own_fps(capture)
+            self.fps = reported_fps(capture)
         frame = Frame(image, self._arrived, captured - self._first, captured)
         frame.prepare()
         self._arrived += 1
         self._attempt = 0
-        self._handover.give(frame)
+        self._queue.put(frame)

@@ -17,8 +17,8 @@ import pytest
 
 from calib.errors import RankotomError
 from rankotom_edge.sources import Source, open_source
-from rankotom_edge.sources.capture import READ_SECONDS, open_video
-from rankotom_edge.sources.reconnecting import LiveSource, lost_words, pause_before
+from rankotom_edge.sources.opencv_capture import READ_SECONDS, open_video
+from rankotom_edge.sources.reconnecting_source import ReconnectingSource, lost_words, retry_delay
 
 needs_ffmpeg = pytest.mark.skipif(
     shutil.which("ffmpeg") is None, reason="ffmpeg, which plays the camera, is not installed"
@@ -230,7 +230,7 @@ def no_camera() -> RankotomError:
 
 
 def test_a_camera_without_a_rate_and_with_spoilt_frames_plays_on(clip: Path) -> None:
-    with LiveSource("camera 0", lambda: Unsteady(clip), no_camera) as source:
+    with ReconnectingSource("camera 0", lambda: Unsteady(clip), no_camera) as source:
         assert source.fps is None
         frames = [source.read(timeout=10) for _ in range(5)]
     assert all(frame is not None for frame in frames)
@@ -250,7 +250,7 @@ def test_a_camera_that_ends_again_and_again_is_tried_with_growing_pauses(
         opened.append(time.monotonic())
         return open_video(str(path))
 
-    with LiveSource("camera 0", open_capture, no_camera):
+    with ReconnectingSource("camera 0", open_capture, no_camera):
         wait_until(lambda: len(opened) == 4)
     pauses = [later - earlier for earlier, later in pairwise(opened)]
     assert all(pause >= least for pause, least in zip(pauses, [0.5, 1, 2], strict=True))
@@ -265,7 +265,7 @@ def test_a_camera_that_does_not_open_is_an_error_and_not_a_retry(tmp_path: Path)
         return open_video(str(tmp_path / "absent.avi"))
 
     with pytest.raises(RankotomError, match="no such camera"):
-        LiveSource("camera 0", open_capture, no_camera)
+        ReconnectingSource("camera 0", open_capture, no_camera)
     assert tries == 1
 
 
@@ -279,19 +279,19 @@ def played_out(clip: Path) -> cv2.VideoCapture:
 
 def test_a_stream_that_opens_before_it_has_a_picture_is_opened_again_for_it(clip: Path) -> None:
     openings = [played_out(clip), played_out(clip), open_video(str(clip))]
-    with LiveSource("a stream", lambda: openings.pop(0), no_camera, patience=15) as source:
+    with ReconnectingSource("a stream", lambda: openings.pop(0), no_camera, patience=15) as source:
         assert source.read(timeout=10) is not None
 
 
 def test_the_patience_for_a_first_picture_has_an_end(clip: Path) -> None:
     began = time.monotonic()
     with pytest.raises(RankotomError, match="no such camera"):
-        LiveSource("a stream", lambda: played_out(clip), no_camera, patience=0.5)
+        ReconnectingSource("a stream", lambda: played_out(clip), no_camera, patience=0.5)
     assert 0.5 <= time.monotonic() - began < 5
 
 
 def test_the_pauses_grow_to_ten_seconds() -> None:
-    pauses = [pause_before(attempt) for attempt in (1, 2, 3, 4, 5, 6, 7, 2000)]
+    pauses = [retry_delay(attempt) for attempt in (1, 2, 3, 4, 5, 6, 7, 2000)]
     assert pauses == [0.5, 1, 2, 4, 8, 10, 10, 10]
 
 
