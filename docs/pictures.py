@@ -19,14 +19,15 @@ from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
 from calib.blends import compound_heatmap
-from calib.drift import Limits, judge, measure_drift
+from calib.drift import judge, measure_drift
 from calib.evaluation import evaluate
 from calib.files import replacing
-from calib.predictions import read_predictions
+from calib.limits import Limits
+from calib.prediction_files import read_predictions
 from calib.reports.terminal import drift_report, evaluation_report
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.live.key_actions import KeyActions
-from rankotom_edge.live.loop import Stop, run_loop, status
+from rankotom_edge.live.loop import Stop, current_status, run_loop
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model import embedded as models
@@ -79,9 +80,10 @@ def live_views(folder: Path) -> None:
     last: list[FrameReadings] = []
     with open_source("demo", paced=True) as source, FaceDetector() as detector:
         reader = Reader(detector.detect, Classifier(artifact), 0.5)
-        desk, tally = KeyActions([Keeping(last)]), RunStats(time.monotonic())
-        run_loop(source, reader, NoView(), desk, tally, Stop(frames=60))
-        shown = status(source, reader, tally, desk, time.monotonic())
+        actions, stats = KeyActions(), RunStats(time.monotonic())
+        sinks = [Keeping(last)]
+        run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), sinks)
+        shown = current_status(source, reader, stats, actions, time.monotonic())
     controls = Controls(crop=True, reliability=True, evidence=True)
     picture = Overlay(artifact.card).draw(Display(last[-1], shown, controls), WINDOW)
     path = folder / "window.jpg"

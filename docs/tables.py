@@ -44,18 +44,17 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def figures(artifact: Artifact) -> str:
-    said = artifact.card.figures
     rows = []
     for name, words in FIGURES.items():
-        low, high = said["intervals"][name]
-        floor = said["floor"].get(name)
+        metric = artifact.card.evaluation.metrics[name]
+        interval, floor = metric.interval, metric.floor
         chance = (
-            f"{number(name, floor['mean'])} on average, {number(name, floor['p95'])} in 1 of 20"
+            f"{number(name, floor.mean)} on average, {number(name, floor.p95)} in 1 of 20"
             if floor
             else ""
         )
-        span = f"{number(name, low)} to {number(name, high)}"
-        rows.append([words, shown(name, said[name]), span, chance])
+        span = f"{number(name, interval.low)} to {number(name, interval.high)}" if interval else ""
+        rows.append([words, shown(name, metric.value), span, chance])
     return table(
         ["", "measured", "95 % interval", "floor: a perfectly calibrated model by chance"], rows
     )
@@ -63,27 +62,30 @@ def figures(artifact: Artifact) -> str:
 
 def expressions(artifact: Artifact) -> str:
     rows = [
-        [name, str(each["count"])]
-        + [shown("accuracy", each[figure]) for figure in ("accuracy", "confidence", "precision")]
-        for name, each in artifact.card.figures["per_class"].items()
+        [emotion.name, str(emotion.count)]
+        + [
+            shown("accuracy", share)
+            for share in (emotion.accuracy, emotion.confidence, emotion.precision)
+        ]
+        for emotion in sorted(artifact.card.evaluation.per_class, key=lambda one: one.name)
     ]
     return table(["expression", "faces", "found", "says", "is right"], rows)
 
 
 def confusion(artifact: Artifact) -> str:
-    said = artifact.card.figures
+    evaluation = artifact.card.evaluation
     rows = [
         [name, *(f"{100 * count / max(sum(counts), 1):.0f}" for count in counts)]
-        for name, counts in zip(said["classes"], said["confusion"], strict=True)
+        for name, counts in zip(evaluation.classes, evaluation.confusion, strict=True)
     ]
-    return table(["", *said["classes"]], rows)
+    return table(["", *evaluation.classes], rows)
 
 
 def smaller(parent: Artifact, *models: Artifact) -> str:
     """The quantized models beside their parent, each on the judging faces."""
     everyone = (parent, *models)
     rows = [
-        [words, *(shown(name, each.card.figures[name]) for each in everyone)]
+        [words, *(shown(name, each.card.evaluation.metrics[name].value) for each in everyone)]
         for name, words in FIGURES.items()
         if name in ("accuracy", "ece", "aece", "nll")
     ]

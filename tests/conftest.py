@@ -118,10 +118,12 @@ def tiny_network() -> ResNet:
 
 @pytest.fixture(scope="session")
 def tiny_card() -> ModelCard:
+    from calib.evaluation import Evaluation
     from rankotom_edge.faces.crop import FERPLUS_FRAMING
     from rankotom_edge.model.card import CropContract, FacesUsed, ModelCard
 
     shares = dict.fromkeys(("accuracy", "ece", "aece", "mce"), 0.25)
+    measured = {"n": 20, **shares, "intervals": {name: [0.2, 0.3] for name in shares}}
     return ModelCard(
         name="tiny",
         labels=EMOTIONS,
@@ -133,7 +135,7 @@ def tiny_card() -> ModelCard:
         parent="0" * 64,
         calibrated_on=(FacesUsed("noise/choose", 20, "1" * 64),),
         measured_on=FacesUsed("noise/report", 20, "2" * 64),
-        figures={"n": 20, **shares, "intervals": {name: [0.2, 0.3] for name in shares}},
+        evaluation=Evaluation.from_json(measured),
         licence="For tests.",
         created_by="rankotom-edge tests",
     )

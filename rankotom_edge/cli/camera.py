@@ -202,7 +202,6 @@ def camera(
             open_reader(classifier, reach.value, budget, stills=opened.photographs)
         )
         artifact = classifier.artifact
-        figures, framing = artifact.card.figures, artifact.card.crop.framing
 
         def start_recording() -> Recorder:
             metadata = describe_session(
@@ -224,7 +223,7 @@ def camera(
             KeyActions(
                 sinks=sinks,
                 record=start_recording,
-                snapshot=snapshot_to(record or Path(), figures, framing),
+                snapshot=snapshot_to(record or Path(), artifact.card),
             )
         )
         if record is not None:
@@ -233,11 +232,11 @@ def camera(
         streaming = shown is ViewName.none and json is not None
         stack.callback(say_what_it_came_to, tally, opened, quiet=streaming)
         screen = stack.enter_context(
-            open_view(shown, figures, framing, picture)
+            open_view(shown, artifact.card, picture)
             if serving is None or metrics is None
             else serving.open(artifact, metrics)
         )
-        monitor = DriftMonitor(figures, artifact.card.labels)
+        monitor = DriftMonitor(artifact.card)
         run_loop(opened, reader, screen, desk, tally, Stop(frames, seconds), monitor)
 
 

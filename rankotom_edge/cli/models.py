@@ -10,6 +10,7 @@ from rankotom_edge.cli.output import JsonTarget, show, write_json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from calib.evaluation import Evaluation
     from rankotom_edge.model.artifact import Artifact
 
 SHOWN_FIGURES = ("accuracy", "ece", "aece", "mce", "mce50", "nll", "brier", "top2_match")
@@ -49,7 +50,8 @@ def models(
 def overview(artifacts: "list[Artifact]") -> "RenderableType":
     from rich.console import Group
 
-    from calib.reports.widgets import note, percent, plain_table
+    from calib.reports.number_text import percent
+    from calib.reports.widgets import note, plain_table
 
     if not artifacts:
         return note("No model is embedded here. Make one with: rankotom-edge export")
@@ -65,14 +67,15 @@ def overview(artifacts: "list[Artifact]") -> "RenderableType":
     table.columns[0].no_wrap = True
     for artifact in artifacts:
         card = artifact.card
+        metrics = card.evaluation.metrics
         table.add_row(
             card.name,
             card.precision,
             ", ".join(card.targets) or "any",
             megabytes(artifact.bytes),
-            percent(card.figures["accuracy"]),
-            percent(card.figures["ece"], 2),
-            percent(card.figures["aece"], 2),
+            percent(metrics["accuracy"].value),
+            percent(metrics["ece"].value, 2),
+            percent(metrics["aece"].value, 2),
         )
     used = dict.fromkeys(artifact.card.measured_on for artifact in artifacts)
     measured = "; ".join(f"{faces.name}, {faces.count:,} faces" for faces in used)
@@ -99,7 +102,7 @@ def card_report(artifact: "Artifact") -> "RenderableType":
         title(card.name, f"{card.precision}, {megabytes(artifact.bytes)}"),
         facts,
         heading(f"On {card.measured_on.name}, {card.measured_on.count:,} faces"),
-        _figures_table(artifact),
+        _metrics_table(card.evaluation),
     )
 
 
@@ -142,7 +145,7 @@ def card_facts(artifact: "Artifact") -> list[tuple[str, str]]:
 
 def quantization_facts(artifact: "Artifact") -> list[tuple[str, str]]:
     """How it was made small, where it was, and what that cost."""
-    from calib.reports.widgets import percent, points
+    from calib.reports.number_text import percent, points
 
     card = artifact.card
     facts = [("made for", " and ".join(card.targets))] if card.targets else []
@@ -171,25 +174,23 @@ def quantization_facts(artifact: "Artifact") -> list[tuple[str, str]]:
     return facts
 
 
-def _figures_table(artifact: "Artifact") -> "RenderableType":
-    from calib.reports.widgets import NAMES, figure_text, plain_table, span_text
-    from calib.resampling import Interval
+def _metrics_table(evaluation: "Evaluation") -> "RenderableType":
+    from calib.reports.number_text import NAMES, span_text, value_text
+    from calib.reports.widgets import plain_table
 
-    figures = artifact.card.figures
     table = plain_table(
         ("", "left"), ("value", "right"), ("95 % interval", "right"), ("floor, 95 %", "right")
     )
     for name in SHOWN_FIGURES:
-        if figures.get(name) is None:
+        metric = evaluation.metrics[name]
+        if metric.value is None:
             continue
         words, digits = NAMES[name]
-        interval = figures["intervals"].get(name)
-        floor = figures.get("floor", {}).get(name)
         table.add_row(
             words,
-            figure_text(figures[name], digits),
-            span_text(None if interval is None else Interval(*interval), digits),
-            "" if floor is None else figure_text(floor["p95"], digits),
+            value_text(metric.value, digits),
+            span_text(metric.interval, digits),
+            "" if metric.floor is None else value_text(metric.floor.p95, digits),
         )
     return table
 

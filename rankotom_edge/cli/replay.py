@@ -93,7 +93,8 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
 
 
 def _compare(session: Session, model: str, json: str | None) -> None:
-    from calib.agreement import agreement_report, measure_agreement
+    from calib.agreement import measure_agreement
+    from calib.reports.agreement import agreement_report
     from rankotom_edge.model.artifact import load_artifact
     from rankotom_edge.model.classifier import Classifier
     from rankotom_edge.model.target import target_warning

@@ -68,7 +68,7 @@ class Serving(Closing):
 
         card = artifact.card
         meta = artifact.as_json() | {"file": artifact.path.name}
-        site = Site(card.labels, card.figures, card.crop.framing, meta, metrics, self._video)
+        site = Site(card, meta, metrics, self._video)
         view = WebView(self._address, site)
         for link in self._address.links:
             print(f"The page: {link}", file=sys.stderr, flush=True)
@@ -106,5 +106,5 @@ def count(artifact: Artifact) -> PrometheusMetrics:
     from rankotom_edge.publish.prometheus import PrometheusMetrics
 
     card = artifact.card
-    edges = [bin_["high"] for bin_ in card.figures["bins"]]
+    edges = [bin_.high for bin_ in card.evaluation.reliability]
     return PrometheusMetrics(card.name, card.precision, artifact.sha256, edges)

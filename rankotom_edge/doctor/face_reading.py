@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from calib.errors import RankotomError
-from calib.reports.widgets import percent
+from calib.reports.number_text import percent
 from rankotom_edge.doctor.check import ONNX_RUNTIME, Finding, Trial
 from rankotom_edge.doctor.software import recorded_hash
 from rankotom_edge.model import embedded as models
@@ -99,7 +99,7 @@ def model(named: str) -> Finding:
     whole = "as installed" if noted is not None else f"sha256 {artifact.sha256[:12]}"
     return Finding(
         True,
-        f"{default}{card.precision} for {for_whom}: runs, ECE {percent(card.figures['ece'])}, "
+        f"{default}{card.precision} for {for_whom}: runs, ECE {percent(card.evaluation.metrics['ece'].value)}, "
         f"{whole}",
     )
 

@@ -13,7 +13,7 @@ from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.model.reliability import confidence_needed
+from rankotom_edge.readings.error_budget import confidence_needed
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading, read_expression
 from rankotom_edge.readings.smoothing import Smoother
@@ -63,7 +63,7 @@ class Reader:
         self._smoother = Smoother()
         self._qualities = Qualities()
         self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
-        self._needed = confidence_needed(card.figures["bins"], max_error)
+        self._needed = confidence_needed(card.evaluation.reliability, max_error)
 
     def read(self, frame: Frame) -> FrameReadings:
         started = time.perf_counter()

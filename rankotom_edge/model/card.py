@@ -14,12 +14,14 @@ from typing import Any
 
 from calib.arrays import as_classes
 from calib.errors import RankotomError
+from calib.evaluation import Evaluation
 from rankotom_edge.faces.crop import Channels, Framing
 from rankotom_edge.model.machine import TARGETS
 
 FORMAT = 1
 PREFIX = "rankotom."
 PRECISIONS = ("fp32", "fp16", "int8")
+KEYS = {"evaluation": "figures"}  # in the file, where it is not the field's own name
 AGAIN = "The file is damaged or was changed; export it again."
 
 
@@ -63,20 +65,29 @@ class CropContract:
 
 
 @dataclass(frozen=True)
-class ModelCard:
-    """What a model file says of itself."""
+class MeasuredModel:
+    """What the live app needs of a model: its labels, its crop, and how far to trust it.
+
+    A recorded session carries it too, so that it can be replayed without the model file.
+    """
 
     name: str
+    precision: str  # one of PRECISIONS
     labels: tuple[str, ...]
     crop: CropContract
-    mirror: bool  # the graph also looks at each face's mirror image, and averages
+    evaluation: Evaluation  # of the model on held-out faces
+
+
+@dataclass(frozen=True)
+class ModelCard(MeasuredModel):
+    """What a model file says of itself; ``evaluation`` is over the faces of ``measured_on``."""
+
+    mirror: bool  # the graph also reads each face's mirror image, and averages the two
     temperature: float  # already applied in the graph
-    precision: str  # one of PRECISIONS
     recipe: Mapping[str, Any]
     parent: str  # SHA-256 of the file that this one was made from
     calibrated_on: tuple[FacesUsed, ...]
     measured_on: FacesUsed
-    figures: Mapping[str, Any]  # calib.evaluation.Evaluation.as_json, on measured_on
     licence: str
     created_by: str
     # Later entries; files from before them are as good as ever.
@@ -101,7 +112,7 @@ class ModelCard:
             "parent": self.parent,
             "calibrated_on": [faces.as_json() for faces in self.calibrated_on],
             "measured_on": self.measured_on.as_json(),
-            "figures": dict(self.figures),
+            "figures": evaluation_as_json(self.evaluation),
             "licence": self.licence,
             "created_by": self.created_by,
             "targets": list(self.targets),
@@ -121,17 +132,29 @@ class ModelCard:
             if name.startswith(PREFIX)
         }
         _check_format(entries.get("format"))
+        keys = {entry.name: KEYS.get(entry.name, entry.name) for entry in fields(cls)}
         missing = [
-            entry.name
+            keys[entry.name]
             for entry in fields(cls)
-            if entry.name not in entries
+            if keys[entry.name] not in entries
             and entry.default is MISSING
             and entry.default_factory is MISSING
         ]
         if missing:
             raise RankotomError(f"it says nothing of its {', '.join(missing)}. {AGAIN}")
-        known = [entry.name for entry in fields(cls) if entry.name in entries]
-        return cls(**{name: _parsed(name, entries[name]) for name in known})
+        return cls(
+            **{name: _parsed(key, entries[key]) for name, key in keys.items() if key in entries}
+        )
+
+
+def evaluation_as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """As a model file and a recorded session hold it: keys in order, six decimals (finer than any
+    interval), and without ``model``, which is the file itself."""
+    saved = {key: value for key, value in evaluation.as_json().items() if key != "model"}
+    rounded: dict[str, Any] = json.loads(
+        json.dumps(saved, sort_keys=True), parse_float=lambda digits: round(float(digits), 6)
+    )
+    return rounded
 
 
 def _check_format(found: str | None) -> None:
@@ -247,25 +270,6 @@ def _record(text: str) -> Mapping[str, Any]:
     return record
 
 
-def _figures(text: str) -> Mapping[str, Any]:
-    figures = _record(text)
-    for name in ("accuracy", "ece", "aece", "mce"):
-        low, high = figures["intervals"][name]
-        if not (0 <= figures[name] <= 1 and low <= high):
-            raise ValueError(f"{name} as a share with its interval")
-    for name in ("mce50", "nll", "brier", "top2_match"):
-        if figures.get(name) is not None:
-            _check_numbers([figures[name]])
-    for low, high in filter(None, figures["intervals"].values()):
-        _check_numbers([low, high])
-    _check_numbers(floor["p95"] for floor in filter(None, figures.get("floor", {}).values()))
-    for bin_ in [*figures.get("bins", []), *figures.get("other_bars", [])]:
-        _check_numbers(bin_[name] for name in ("low", "high", "count"))
-        if bin_["count"]:
-            _check_numbers(bin_[name] for name in ("confidence", "accuracy"))
-    return figures
-
-
 def _check_numbers(values: Iterable[object]) -> None:
     for value in values:
         if not isinstance(value, (int, float)):
@@ -288,7 +292,7 @@ _PARSERS = {
     "recipe": _recipe,
     "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _from_json(text)),
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
-    "figures": _figures,
+    "figures": lambda text: Evaluation.from_json(_record(text)),
     "targets": _targets,
     "quantization": _quantization,
     "offsets": _offsets,

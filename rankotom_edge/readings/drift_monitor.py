@@ -40,10 +40,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 from rankotom_edge.faces.quality import POOR
 
 if TYPE_CHECKING:
+    from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.readings.reading import Reading
 
@@ -123,13 +124,14 @@ class Reference:
     labels: Counts
 
     @classmethod
-    def of(cls, figures: Mapping[str, Any], labels: Sequence[str]) -> Reference:
-        """Empty where the artifact does not say."""
-        bins, per_class = figures.get("bins") or (), figures.get("per_class") or {}
+    def of(cls, model: MeasuredModel) -> Reference:
+        """Empty where the model file has no such tables."""
+        bins = model.evaluation.reliability
+        predicted = {emotion.name: emotion.predicted for emotion in model.evaluation.per_class}
         return cls(
-            tops=tuple(bin_["high"] for bin_ in bins),
-            confidences=np.array([bin_["count"] for bin_ in bins], np.int64),
-            labels=np.array([per_class.get(n, {}).get("predicted", 0) for n in labels], np.int64),
+            tops=tuple(bin_.high for bin_ in bins),
+            confidences=np.array([bin_.count for bin_ in bins], np.int64),
+            labels=np.array([predicted.get(name, 0) for name in model.labels], np.int64),
         )
 
     @property
@@ -160,12 +162,10 @@ class DriftMonitor:
 
     def __init__(
         self,
-        figures: Mapping[str, Any],
-        labels: tuple[str, ...],
+        model: MeasuredModel,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
-        """``figures`` and ``labels`` are those of the model's card."""
-        self._reference = Reference.of(figures, labels)
+        self._reference = Reference.of(model)
         self._clock = clock
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)

@@ -17,6 +17,7 @@ from rankotom_edge.frame import Image
 if TYPE_CHECKING:
     from rankotom_edge.faces.quality import Quality
     from rankotom_edge.faces.tracker import TrackedFace
+    from rankotom_edge.model.reliability import Reliability
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
 
@@ -204,6 +205,14 @@ def shown_as(reading: Reading, smoothed: bool) -> Reading:
         verdict="sure" if reason is None else "unsure",
         reason=reason,
     )
+
+
+def bar_reliability(reading: Reading, index: int, reliability: Reliability) -> float | None:
+    """How often the model was right with a bar of this height. None where the crop is poor: the
+    model was measured on clear faces."""
+    if reading.poor is not None:
+        return None
+    return reliability.at(float(reading.probabilities[index]), reading.labels[index] == reading.top)
 
 
 def unsure_because(confidence: float, needed: float, more: float = 0.0) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankotom_edge.frame import Image
 from rankotom_edge.views.palette import bgr
-from rankotom_edge.views.window.canvas import fill, glass, outline, write
+from rankotom_edge.views.drawing.canvas import fill, glass, outline, write
 from rankotom_edge.views.window.panel_placement import Rect
 from rankotom_edge.views.window.panels import (
     FAINT,
@@ -21,7 +21,7 @@ from rankotom_edge.views.window.panels import (
     badge,
     reading_colour,
 )
-from rankotom_edge.views.window.text import text_width
+from rankotom_edge.views.drawing.text import text_width
 from rankotom_edge.views.wording import MARKER
 
 if TYPE_CHECKING:

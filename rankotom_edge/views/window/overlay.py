@@ -10,8 +10,8 @@ import numpy as np
 
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.presenter import is_stale, shown_readings
-from rankotom_edge.views.window.activation_map import draw_evidence
-from rankotom_edge.views.window.canvas import outline
+from rankotom_edge.views.drawing.activation_map import draw_evidence
+from rankotom_edge.views.drawing.canvas import outline
 from rankotom_edge.views.window.insets import (
     crops_height,
     draw_crops,

@@ -23,9 +23,9 @@ from rankotom_edge.views.palette import (
     emotion_hex,
     mixed,
 )
-from rankotom_edge.views.window.canvas import fill, glass, write
+from rankotom_edge.views.drawing.canvas import fill, glass, write
 from rankotom_edge.views.window.panel_placement import Rect, Size
-from rankotom_edge.views.window.text import line_height, text_width
+from rankotom_edge.views.drawing.text import line_height, text_width
 from rankotom_edge.views.wording import Headline, headline, named, percent
 
 TEXT, QUIET, FAINT, GROUND = (bgr(name) for name in (TEXT_HEX, QUIET_HEX, FAINT_HEX, GROUND_HEX))

@@ -21,7 +21,7 @@ from calib.emotions import EMOTIONS
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.machine import this_machine
-from rankotom_edge.model.reliability import confidence_needed
+from rankotom_edge.readings.error_budget import confidence_needed
 
 if TYPE_CHECKING:
     from conftest import Watch
@@ -106,7 +106,7 @@ def test_a_folder_of_photographs_is_read_one_by_one(tmp_path: Path) -> None:
 
 
 def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for() -> None:
-    bins = load_artifact(models.DEFAULT).card.figures["bins"]
+    bins = load_artifact(models.DEFAULT).card.evaluation.reliability
     asked = []
     for budget in ("50%", "0.2", "3 %"):
         lines = lines_of("--source", "demo", "--frames", "20", "--max-error", budget)

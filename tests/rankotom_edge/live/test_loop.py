@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from importlib import resources
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,10 +26,11 @@ from rankotom_edge.sources import Source, State, open_source
 from rankotom_edge.sources.frame_queue import FrameQueue
 from rankotom_edge.views.display import Display
 from rankotom_edge.views.no_view import NoView
+from rankotom_edge.views.view import View
 
 
 class Person:
-    """A view at which somebody presses keys, each after so many frames."""
+    """A view at which somebody presses keys, each after a number of frames."""
 
     interactive = True
     shows_faces = True
@@ -50,83 +51,54 @@ class Person:
         return self._presses.pop(len(self.shown), None)
 
 
-@pytest.fixture(scope="module")
-def detector() -> Iterator[FaceDetector]:
-    with FaceDetector() as detector:
-        yield detector
-
-
-@pytest.fixture
-def reader(detector: FaceDetector) -> Reader:
-    return Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), 0.5)
-
-
 class Kept:
     def __init__(self) -> None:
-        self.moments: list[FrameReadings] = []
+        self.frames: list[FrameReadings] = []
 
-    def write(self, moment: FrameReadings) -> None:
-        self.moments.append(moment)
+    def write(self, readings: FrameReadings) -> None:
+        self.frames.append(readings)
 
 
-def test_every_frame_becomes_a_moment_for_the_sinks_and_the_view(reader: Reader) -> None:
+def run(source: Source, reader: Reader, view: View, stop: Stop | None = None, **more: Any) -> None:
+    stats = RunStats(time.monotonic())
+    run_loop(source, reader, view, KeyActions(), stats, stop or Stop(), **more)
+
+
+def test_the_sinks_and_the_view_get_the_readings_of_every_frame(reader: Reader) -> None:
     kept, person = Kept(), Person()
     with open_source("demo") as source:
-        run_loop(
-            source, reader, person, KeyActions([kept]), RunStats(time.monotonic()), Stop(frames=20)
-        )
-    assert [moment.frame.index for moment in kept.moments] == list(range(20))
-    assert [display.latest for display in person.shown] == kept.moments
-    assert kept.moments[-1].readings[0].top == "happiness"
+        run(source, reader, person, Stop(frames=20), sinks=[kept])
+    assert [read.frame.index for read in kept.frames] == list(range(20))
+    assert [display.latest for display in person.shown] == kept.frames
+    assert kept.frames[-1].readings[0].top == "happiness"
     status = person.shown[-1].status
     assert (status.model, status.precision, status.still) == ("ferplus-fp32", "fp32", True)
     assert status.drift is None
 
 
-def test_the_monitor_gets_every_moment_and_each_status_carries_what_it_says(
+def test_the_monitor_gets_every_frame_and_each_status_carries_its_drift(
     reader: Reader,
 ) -> None:
     card = load_artifact("ferplus-fp32").card
     monitor, person = DriftMonitor(card), Person()
     with open_source("demo") as source:
-        tally = RunStats(time.monotonic())
-        run_loop(source, reader, person, KeyActions(), tally, Stop(frames=20), monitor)
+        run(source, reader, person, Stop(frames=20), monitor=monitor)
     drifts = [display.status.drift for display in person.shown]
     assert drifts[-1] == monitor.drift
     assert [drift.faces for drift in drifts if drift is not None][-1] == 1
 
 
-def test_the_detector_is_timed_where_it_was_asked_and_only_there(reader: Reader) -> None:
-    kept = Kept()
-    with open_source("demo") as source:
-        run_loop(
-            source,
-            reader,
-            Person(),
-            KeyActions([kept]),
-            RunStats(time.monotonic()),
-            Stop(frames=30),
-        )
-    detected = [moment.latency.detect for moment in kept.moments]
-    assert None in detected
-    assert all(spent is None or spent > 0 for spent in detected)
-    assert all(
-        moment.latency.total >= moment.latency.classify + (moment.latency.detect or 0)
-        for moment in kept.moments
-    )
-
-
 def test_q_ends_it_and_so_does_a_closed_window(reader: Reader) -> None:
     for person in (Person({5: "q"}), Person(leaves_after=5)):
         with open_source("demo") as source:
-            run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+            run(source, reader, person)
         assert len(person.shown) == 5
 
 
-def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> None:
+def test_a_pause_shows_the_same_frame_until_the_next_press(reader: Reader) -> None:
     person = Person({4: "space", 8: "space", 12: "q"})
     with open_source("demo") as source:
-        run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run(source, reader, person)
     indexes = [display.latest.frame.index for display in person.shown if display.latest]
     assert indexes == [0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6, 7]
     assert [display.controls.paused for display in person.shown] == [False] * 4 + [True] * 4 + [
@@ -135,7 +107,7 @@ def test_a_pause_shows_the_same_moment_until_the_next_press(reader: Reader) -> N
 
 
 class Camera(Source):
-    """A hundred pictures a second, the newest of which is to be had."""
+    """A hundred pictures a second, of which only the newest is kept."""
 
     name, live, still, photographs, fps = "camera", True, False, False, 100.0
     state = State("playing", "")
@@ -165,10 +137,10 @@ class Camera(Source):
             time.sleep(0.01)
 
 
-def test_what_a_camera_sees_during_a_pause_was_not_too_late_for_anybody(reader: Reader) -> None:
+def test_frames_during_a_pause_do_not_count_as_dropped(reader: Reader) -> None:
     person = Person({4: "space", 40: "q"})
     with Camera() as camera:
-        run_loop(camera, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run(camera, reader, person)
     displays = [display for display in person.shown if display.controls.paused]
     paused = [display.status.dropped for display in displays]
     assert len(paused) == 36
@@ -197,10 +169,10 @@ class Faltering(Source):
     def close(self) -> None: ...
 
 
-def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
+def test_without_a_view_a_lost_source_and_its_return_are_still_noted(
     reader: Reader, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_loop(Faltering(), reader, NoView(), KeyActions(), RunStats(time.monotonic()), Stop(frames=6))
+    run(Faltering(), reader, NoView(), Stop(frames=6))
     assert capsys.readouterr().err.splitlines() == [
         "note: camera 0: lost: opening it again",
         "note: camera 0: playing",
@@ -210,21 +182,14 @@ def test_without_a_view_it_is_still_said_that_a_source_is_lost_and_back(
 def test_seconds_of_a_file_are_its_own(reader: Reader) -> None:
     kept = Kept()
     with open_source("demo") as source:
-        run_loop(
-            source,
-            reader,
-            Person(),
-            KeyActions([kept]),
-            RunStats(time.monotonic()),
-            Stop(seconds=0.5),
-        )
-    assert kept.moments[-1].frame.time == pytest.approx(0.5, abs=0.04)
+        run(source, reader, Person(), Stop(seconds=0.5), sinks=[kept])
+    assert kept.frames[-1].frame.time == pytest.approx(0.5, abs=0.04)
 
 
 def test_no_thread_outlives_the_source(reader: Reader) -> None:
     before = set(threading.enumerate())
     with open_source("demo") as source:
-        run_loop(source, reader, Person({3: "q"}), KeyActions(), RunStats(time.monotonic()), Stop())
+        run(source, reader, Person({3: "q"}))
     assert set(threading.enumerate()) == before
 
 
@@ -237,7 +202,7 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
     person = Person({7: "q"})
     with open_source(str(tmp_path / "face.jpg")) as source:
         reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
-        run_loop(source, reader, person, KeyActions(), RunStats(time.monotonic()), Stop())
+        run(source, reader, person)
     assert len(person.shown) == 7
     moment = person.shown[-1].latest
     assert moment is not None
@@ -249,12 +214,12 @@ def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, read
     (tmp_path / "face.jpg").write_bytes(portrait.read_bytes())
     began = time.monotonic()
     with open_source(str(tmp_path / "face.jpg")) as source:
-        run_loop(source, reader, Person({}), KeyActions(), RunStats(began), Stop(seconds=0.5))
+        run(source, reader, Person({}), Stop(seconds=0.5))
     assert 0.5 <= time.monotonic() - began < 10
 
 
 class Belated(Source):
-    """Thirty pictures of a file, each of which comes so many seconds after its time."""
+    """Thirty pictures of a file, each ``late`` seconds behind its time."""
 
     name, live, still, photographs, fps, dropped = "clip.mp4", False, False, False, 60.0, 0
 
@@ -278,11 +243,11 @@ class Belated(Source):
 
 
 @pytest.mark.parametrize(("late", "most"), [(0.0, 31), (0.2, 20)])
-def test_a_file_that_is_behind_its_pace_leaves_pictures_out_and_reads_them_all(
+def test_a_file_behind_its_pace_skips_pictures_and_still_reads_every_frame(
     reader: Reader, late: float, most: int
 ) -> None:
-    person, tally = Person({}), RunStats(time.monotonic())
-    run_loop(Belated(late), reader, person, KeyActions(), tally, Stop())
-    assert tally.frames == 30
+    person, stats = Person({}), RunStats(time.monotonic())
+    run_loop(Belated(late), reader, person, KeyActions(), stats, Stop())
+    assert stats.frames == 30
     assert 1 <= len(person.shown) <= most
     assert late or len(person.shown) >= 30

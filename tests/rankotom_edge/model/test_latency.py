@@ -10,8 +10,8 @@ from rankotom_edge.model.embedded import FP32, INT8
 from rankotom_edge.model.latency import (
     WARM_UP,
     Latencies,
-    compare_latency,
     compare_artifact_latency,
+    compare_latency,
     interleaved_medians,
 )
 from rankotom_edge.model.machine import this_machine
@@ -33,7 +33,9 @@ def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:
 def test_a_first_slow_call_does_not_count() -> None:
     slow = [9.0] * (2 * WARM_UP)
     readings = iter([0.0, *accumulate(slow + [0.001, 0.0] * 3)])
-    assert interleaved_medians([lambda: None], 3, clock=lambda: next(readings)) == pytest.approx([1.0])
+    assert interleaved_medians([lambda: None], 3, clock=lambda: next(readings)) == pytest.approx(
+        [1.0]
+    )
 
 
 def test_a_ratio_below_one_is_faster() -> None:

@@ -14,14 +14,17 @@ import pytest
 from numpy.typing import NDArray
 
 from calib.emotions import EMOTIONS
+from calib.evaluation import evaluate
 from calib.prediction_files import read_predictions
-from rankotom_edge.faces.crop import crop
+from calib.predictions import Predictions
+from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality, measure_quality
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.card import CropContract, MeasuredModel
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.drift_monitor import (
     LEVEL,
@@ -70,12 +73,12 @@ def moment(seconds: float, *readings: Reading) -> FrameReadings:
 class Device:
     """A monitor and the time of day around it."""
 
-    def __init__(self, figures: dict[str, object]) -> None:
-        self.figures = figures
+    def __init__(self, model: MeasuredModel) -> None:
+        self.model = model
         self.seconds = 0.0
         self.offset = timedelta()  # of a clock that is wrong
         self.faces = 0
-        self.monitor = DriftMonitor(figures, EMOTIONS, lambda: self.now)
+        self.monitor = DriftMonitor(model, lambda: self.now)
 
     @property
     def now(self) -> datetime:
@@ -98,16 +101,12 @@ def binned(probabilities: Array) -> NDArray[np.int64]:
     return np.histogram(probabilities.max(axis=1), bins=15, range=(0, 1))[0]
 
 
-def figures_of(probabilities: Array) -> dict[str, object]:
-    """What an artifact measured on these faces would say of them, as far as it matters here."""
-    counts = binned(probabilities).tolist()
-    predicted = np.bincount(probabilities.argmax(axis=1), minlength=len(EMOTIONS)).tolist()
-    return {
-        "bins": [{"high": (place + 1) / 15, "count": count} for place, count in enumerate(counts)],
-        "per_class": {
-            name: {"predicted": count} for name, count in zip(EMOTIONS, predicted, strict=True)
-        },
-    }
+def measured_on(probabilities: Array) -> MeasuredModel:
+    """A model whose card describes these faces; their labels do not matter here."""
+    labels = probabilities.argmax(axis=1)
+    evaluation = evaluate(Predictions(probabilities, labels, EMOTIONS), resamples=1)
+    crop_contract = CropContract(48, 1, FERPLUS_FRAMING)
+    return MeasuredModel("made-up", "fp32", EMOTIONS, crop_contract, evaluation)
 
 
 def drawn(source: Array, count: int, random: np.random.Generator) -> Array:
@@ -124,13 +123,13 @@ def with_quality(rows: Array, quality: Quality) -> list[Seen]:
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, object]:
-    return figures_of(HELD_OUT.probabilities)
+def model() -> MeasuredModel:
+    return measured_on(HELD_OUT.probabilities)
 
 
 @pytest.fixture
-def device(figures: dict[str, object]) -> Device:
-    return Device(figures)
+def device(model: MeasuredModel) -> Device:
+    return Device(model)
 
 
 def test_the_index_is_that_of_the_books() -> None:
@@ -201,7 +200,7 @@ def test_held_out_faces_raise_no_alarm_even_where_every_picture_is_poor() -> Non
     alarms = 0
     for _ in range(20):
         here, there = np.array_split(random.permutation(len(HELD_OUT)), 2)
-        device = Device(figures_of(HELD_OUT.probabilities[there]))
+        device = Device(measured_on(HELD_OUT.probabilities[there]))
         rows = drawn(HELD_OUT.probabilities[here], 1000, random)
         alarms += "drifted" in {state.kind for state in device.sees(with_quality(rows, DARK))}
     assert alarms == 0
@@ -282,7 +281,7 @@ def test_a_clock_that_is_set_right_later_moves_no_face(device: Device) -> None:
     """A board without a battery starts in 1970, and learns the time from the network."""
     random = np.random.default_rng(10)
     dark = sharpened(drawn(HELD_OUT.probabilities, 150, random), 6.0)
-    wrong = Device(device.figures)
+    wrong = Device(device.model)
     wrong.offset = -timedelta(days=20000)
     states = wrong.sees(with_quality(dark[:100], DARK))
     assert states[-1].kind == "drifted"
@@ -292,8 +291,11 @@ def test_a_clock_that_is_set_right_later_moves_no_face(device: Device) -> None:
     assert states[-1].faces == 150
 
 
-def test_an_artifact_that_does_not_say_what_is_usual_is_no_reason_to_fail() -> None:
-    device = Device({"n": 20})
+def test_an_artifact_that_does_not_say_what_is_usual_is_no_reason_to_fail(
+    model: MeasuredModel,
+) -> None:
+    untold = replace(model.evaluation, reliability=(), per_class=())
+    device = Device(replace(model, evaluation=untold))
     states = device.sees(with_quality(HELD_OUT.probabilities[:100], DARK))
     assert (states[-1].kind, states[-1].index) == ("learning", None)
 
@@ -351,13 +353,13 @@ def test_real_faces_are_as_measured_and_drift_once_dark_blurred_or_small() -> No
         raw = classifier.classify(np.stack(crops)).probabilities.astype(np.float64)
         return list(zip(raw, qualities, strict=True))
 
-    device = Device(dict(artifact.card.figures))
+    device = Device(artifact.card)
     plain = device.sees(seen(others, lambda picture: picture))
     assert {state.kind for state in plain} == {"learning", "steady"}
     assert plain[-1].words == "as measured"
     for cause, damage in DAMAGES.items():
         for files in (others[:150], counted[:150]):
-            states = Device(dict(artifact.card.figures)).sees(seen(files, damage))
+            states = Device(artifact.card).sees(seen(files, damage))
             assert (states[-1].kind, states[-1].cause) == ("drifted", cause)
 
 
@@ -369,7 +371,7 @@ def test_photographs_of_other_people_are_no_drift() -> None:
     classifier = Classifier(artifact)
     with FaceDetector() as detector:
         reader = Reader(detector.detect, classifier, 0.5, stills=True)
-        monitor = DriftMonitor(artifact.card.figures, EMOTIONS)
+        monitor = DriftMonitor(artifact.card)
         for index, file in enumerate(files):
             picture = np.asarray(cv2.imread(str(file)), np.uint8)
             frame = Frame(picture, index, EVERY * index, 0.0)

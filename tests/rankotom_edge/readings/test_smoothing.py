@@ -16,7 +16,13 @@ from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
-from train.experiments.smoothing import changes, figures, filmed, flicker, smoothed
+from train.experiments.smoothing import (
+    calibration_changes,
+    classify_videos,
+    flicker,
+    measure,
+    smooth,
+)
 
 CACHE = data_folder(None)
 HELD_OUT = Path(__file__).parents[3] / "docs" / "examples" / "fp32.npz"
@@ -43,21 +49,21 @@ def distance(first: Array, second: Array) -> float:
 
 
 def test_a_steady_face_is_shown_exactly_as_it_is_read() -> None:
-    np.testing.assert_allclose(smoothed(np.tile(HAPPY, (60, 1))), np.tile(HAPPY, (60, 1)))
+    np.testing.assert_allclose(smooth(np.tile(HAPPY, (60, 1))), np.tile(HAPPY, (60, 1)))
 
 
 def test_at_first_every_frame_counts_alike() -> None:
     second = np.array([0.2, 0.7, 0.05, 0.05])
     even = softmax((np.log(HAPPY) + np.log(second)) / 2)
-    np.testing.assert_allclose(smoothed(np.stack([HAPPY, second]))[-1], even, atol=0.02)
+    np.testing.assert_allclose(smooth(np.stack([HAPPY, second]))[-1], even, atol=0.02)
 
 
 def test_frames_that_disagree_are_less_sure_than_their_average_and_the_same_frame_is_not() -> None:
     one, other = np.array([0.05, 0.8, 0.1, 0.05]), np.array([0.05, 0.55, 0.35, 0.05])
     average = softmax((np.log(one) + np.log(other)) / 2)
-    differing = smoothed(np.stack([one, other] * 30))[-1]
+    differing = smooth(np.stack([one, other] * 30))[-1]
     assert differing[1] < average[1] - 0.005
-    np.testing.assert_allclose(smoothed(np.stack([one] * 60))[-1], one)
+    np.testing.assert_allclose(smooth(np.stack([one] * 60))[-1], one)
 
 
 def test_fifteen_and_sixty_frames_a_second_give_the_same_curve() -> None:
@@ -67,8 +73,8 @@ def test_fifteen_and_sixty_frames_a_second_give_the_same_curve() -> None:
         strength = 4 * np.sin(np.pi * seconds / 2) ** 2
         return softmax(np.stack([np.full_like(seconds, 2.0), strength], axis=-1))
 
-    slow = smoothed(smile(np.arange(0, 4, 1 / 15)), fps=15)
-    fast = smoothed(smile(np.arange(0, 4, 1 / 60)), fps=60)
+    slow = smooth(smile(np.arange(0, 4, 1 / 15)), fps=15)
+    fast = smooth(smile(np.arange(0, 4, 1 / 60)), fps=60)
     assert np.ptp(slow[:, 1]) > 0.4
     assert np.abs(slow - fast[::4]).max() < 0.05
 
@@ -77,7 +83,7 @@ def test_the_average_forgets_by_time_and_not_by_frames() -> None:
     """After a change too small for a fresh start, half a second goes as far at any rate."""
     calm, tense = np.array([0.7, 0.3]), np.array([0.3, 0.7])
     ends = [
-        smoothed(np.array([calm] * round(2 * fps) + [tense] * round(0.5 * fps)), fps)[-1, 1]
+        smooth(np.array([calm] * round(2 * fps) + [tense] * round(0.5 * fps)), fps)[-1, 1]
         for fps in (10, 30, 120)
     ]
     assert np.ptp(ends) < 0.03
@@ -86,26 +92,26 @@ def test_the_average_forgets_by_time_and_not_by_frames() -> None:
 @pytest.mark.parametrize("fps", [10, 30, 60])
 def test_a_single_bad_frame_changes_little(fps: float) -> None:
     sequence = np.array([HAPPY] * 2 * fps + [SAD] + [HAPPY] * fps)
-    shown = smoothed(sequence, fps)
+    shown = smooth(sequence, fps)
     assert (shown.argmax(axis=1) == HAPPY.argmax()).all()
     assert max(distance(row, HAPPY) for row in shown) < 0.3
 
 
 @pytest.mark.parametrize("fps", [15, 30, 60])
 def test_a_change_that_lasts_is_followed_within_a_tenth_of_a_second(fps: float) -> None:
-    shown = smoothed(np.array([HAPPY] * 2 * fps + [SAD] * fps), fps)
+    shown = smooth(np.array([HAPPY] * 2 * fps + [SAD] * fps), fps)
     frames = next(index for index, row in enumerate(shown[2 * fps :]) if distance(row, SAD) < 0.05)
     assert frames / fps < 0.1
 
 
 def test_frames_that_contradict_each_other_make_it_less_sure() -> None:
-    shown = smoothed(np.array([HAPPY, SAD] * 30))
+    shown = smooth(np.array([HAPPY, SAD] * 30))
     assert shown[20:].max() < 0.65
 
 
 def test_a_probability_of_zero_is_not_held_against_a_class_for_ever() -> None:
     zero = np.array([0.0, 1.0, 0.0, 0.0])
-    shown = smoothed(np.array([zero] * 30 + [SAD] * 10))
+    shown = smooth(np.array([zero] * 30 + [SAD] * 10))
     assert distance(shown[-1], SAD) < 0.05
 
 
@@ -167,7 +173,7 @@ def test_noise_in_the_readings_of_held_out_faces_is_taken_out_and_calibration_ke
     labels = (probabilities.cumsum(axis=1)[:, :-1] < drawn).sum(axis=1)
     noise = random.normal(0, 0.5, (len(probabilities), 15, probabilities.shape[1]))
     raw = softmax(np.log(np.maximum(probabilities, 1e-9))[:, np.newaxis] + noise)
-    calm = np.array([smoothed(sequence) for sequence in raw])
+    calm = np.array([smooth(sequence) for sequence in raw])
     for error in (ece, adaptive_ece):
         before, after = (
             error(rows.max(axis=1), rows.argmax(axis=1) == labels)
@@ -182,8 +188,8 @@ def test_noise_in_the_readings_of_held_out_faces_is_taken_out_and_calibration_ke
 def test_smoothed_readings_of_shaken_faces_are_as_calibrated_as_raw_ones_and_flicker_less() -> None:
     """Held-out faces filmed by a shaking, noisy camera and read by the embedded model.
 
-    ``python -m train.experiments.smoothing`` measures it on all faces of valid. These 447 notice a change of ECE
-    of two points; it may be chance, but then not by that much.
+    ``python -m train.experiments.smoothing`` measures it on all faces of valid. These 447 are
+    enough to notice a change of ECE by two points.
     """
     artifact = load_artifact("ferplus-int8")
     faces = validation_half(load_dataset("ferplus", CACHE, "valid"), "report")
@@ -191,12 +197,12 @@ def test_smoothed_readings_of_shaken_faces_are_as_calibrated_as_raw_ones_and_fli
     labels = faces.labels[::4]
     with Classifier(artifact) as classifier:
         crops = load_crops(faces, 48, 1, None, CACHE / "framed")[::4]
-        raw = filmed(classifier, crops, frames=10)
-    calm = np.array([smoothed(sequence) for sequence in raw])
-    for low, value, _ in changes(raw, calm, labels, resamples=60):
+        raw = classify_videos(classifier, crops, frames=10)
+    calm = np.array([smooth(sequence) for sequence in raw])
+    for low, value, _ in calibration_changes(raw, calm, labels, resamples=60):
         assert low <= 0
         assert value < 0.01
-    before, after = figures(raw, labels), figures(calm, labels)
+    before, after = measure(raw, labels), measure(calm, labels)
     assert after.nll < before.nll
     assert after.accuracy > before.accuracy
     assert abs(after.confidence - after.accuracy) < 0.02

@@ -18,6 +18,7 @@ from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
@@ -78,8 +79,13 @@ def showing() -> Showing:
 
 
 @pytest.fixture(scope="session")
-def reliability() -> Reliability:
-    return Reliability(load_artifact("ferplus-fp32").card.evaluation)
+def model() -> MeasuredModel:
+    return load_artifact("ferplus-fp32").card
+
+
+@pytest.fixture(scope="session")
+def reliability(model: MeasuredModel) -> Reliability:
+    return Reliability(model.evaluation)
 
 
 @pytest.fixture(scope="session")

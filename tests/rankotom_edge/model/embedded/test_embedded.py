@@ -33,21 +33,21 @@ def test_the_faces_that_it_reports_on_did_not_fit_its_temperature() -> None:
     assert card.measured_on.count == len(REPORTED)
 
 
-def test_the_figures_in_the_file_are_those_of_the_example_predictions() -> None:
-    figures = MODEL.card.figures
+def test_the_metrics_in_the_file_are_those_of_the_example_predictions() -> None:
+    metrics = MODEL.card.evaluation.metrics
     measured = {
         "accuracy": accuracy(REPORTED.probabilities, REPORTED.labels),
         "ece": ece(REPORTED.confidence, REPORTED.correct),
         "aece": adaptive_ece(REPORTED.confidence, REPORTED.correct),
     }
-    assert {name: figures[name] for name in measured} == pytest.approx(measured, abs=2e-4)
+    assert {name: metrics[name].value for name in measured} == pytest.approx(measured, abs=2e-4)
 
 
 def test_the_readme_claims_what_was_measured() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    figures = MODEL.card.figures
-    assert f"| accuracy | {figures['accuracy']:.1%}".replace("%", " %") in text
-    assert f"| ECE | {figures['ece']:.2%}".replace("%", " %") in text
+    metrics = MODEL.card.evaluation.metrics
+    assert f"| accuracy | {metrics['accuracy'].value:.1%}".replace("%", " %") in text
+    assert f"| ECE | {metrics['ece'].value:.2%}".replace("%", " %") in text
 
 
 def test_the_documents_tables_are_what_the_model_files_say() -> None:

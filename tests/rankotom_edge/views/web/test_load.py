@@ -73,8 +73,9 @@ def test_twenty_readers_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
         def pace() -> float:
             reader, began = Reader(detector.detect, classifier, 0.5), time.monotonic()
             with open_source("demo", paced=True) as source:
-                desk, tally = KeyActions([stage.metrics]), RunStats(began)
-                run_loop(source, reader, stage.view, desk, tally, Stop(frames=FRAMES))
+                actions, stats = KeyActions(), RunStats(began)
+                stop = Stop(frames=FRAMES)
+                run_loop(source, reader, stage.view, actions, stats, stop, [stage.metrics])
             return FRAMES / (time.monotonic() - began)
 
         for _ in range(TRIES):
@@ -101,8 +102,9 @@ def test_what_twenty_readers_cost_beside_a_loop_that_runs_flat_out_is_a_part_of_
             """Seconds of CPU a second, in other threads than this one; and how long it took."""
             began, spent = time.monotonic(), time.process_time() - time.thread_time()
             with open_source("demo") as source:
-                reader, desk = Reader(detector.detect, classifier, 0.5), KeyActions([stage.metrics])
-                run_loop(source, reader, stage.view, desk, RunStats(began), Stop(frames=200))
+                reader, stats = Reader(detector.detect, classifier, 0.5), RunStats(began)
+                stop = Stop(frames=200)
+                run_loop(source, reader, stage.view, KeyActions(), stats, stop, [stage.metrics])
             now, took = time.process_time() - time.thread_time(), time.monotonic() - began
             return (now - spent) / took, took
 

@@ -26,7 +26,7 @@ from rankotom_edge.views.controls import KEYS, Controls
 from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.palette import EMOTION_HEX, RECORDING_HEX, WARNING_HEX, bgr
 from rankotom_edge.views.presenter import STILL
-from rankotom_edge.views.window import canvas
+from rankotom_edge.views.drawing import canvas
 from rankotom_edge.views.window.layout import divide
 from rankotom_edge.views.window.overlay import AWAY, Overlay, size_within
 from rankotom_edge.views.window.panel_placement import Rect

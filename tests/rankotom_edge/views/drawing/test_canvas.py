@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.frame import Image
-from rankotom_edge.views.window.canvas import dot, fill, glass, outline, rounded, write
+from rankotom_edge.views.drawing.canvas import dot, fill, glass, outline, rounded, write
 from rankotom_edge.views.window.panel_placement import Rect
 
 WHITE, RED = (255, 255, 255), (0, 0, 255)

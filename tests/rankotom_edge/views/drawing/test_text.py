@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.views.window import text as lettering
-from rankotom_edge.views.window.text import fitted, line_height, text_mask, text_width
+from rankotom_edge.views.drawing.text import fitted, line_height, text_mask, text_width
 
 
 @pytest.fixture
