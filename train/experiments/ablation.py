@@ -1,16 +1,14 @@
-"""What each part of the paper buys: five recipes at an equal budget, over several seeds.
+"""What each part of the paper contributes: five recipes at equal cost, over several seeds.
 
-    make ablation        python -m train.experiments.ablation --data DIR --run runs/ablation
-
-The paper's networks start from trained weights. So may these: with ``--start EPOCHS`` all variants
-of a seed go on from one network that learned by cross-entropy alone for so many epochs.
-
-And what each departure from it buys that our own recipes make (train/recipe.py), one at a time:
-
+    python -m train.experiments.ablation --run runs/ablation       # or: make ablation
     python -m train.experiments.ablation --departures
 
-Each run is measured on the reporting half of FERPlus valid as it comes out of training, without a
-temperature: what the losses do to confidence is the question here.
+With ``--start EPOCHS`` all variants of a seed continue from one network that was trained for so
+many epochs by cross-entropy alone. ``--departures`` measures instead, one at a time, what our own
+recipes (train/recipe.py) do differently from the paper.
+
+Every run is measured on the reporting half of FERPlus valid, without a temperature: the question is
+what the losses themselves do to confidence.
 """
 
 import json
@@ -35,14 +33,14 @@ from train.augment import Strength
 from train.checkpoint import load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.experiments.rank_order import blends_of, held_out_pairs, rank_order
+from train.experiments.rank_order import blend_pairs, draw_pairs, rank_order
 from train.loop import predict, train
 from train.networks import build_network
 from train.ranks import Ranks, join_ranks
 from train.recipe import EDGE_FERPLUS, Recipe
 from train.training_set import load_training_faces
 
-# The paper's losses and labels on the smallest network, so that fifteen runs take an evening.
+# The paper's losses and labels on the smallest network, so that fifteen runs fit in an evening.
 BASE = Recipe(
     name="ablation",
     network="edge-narrow",
@@ -51,15 +49,15 @@ BASE = Recipe(
     epochs=6,
     batch=64,
     learning_rate=2e-3,
-    schedule="one-cycle",  # six epochs at the paper's constant rate are far from the end
+    schedule="one-cycle",  # at the paper's constant rate six epochs are far from convergence
     partners=0.5,
 )
 WITHOUT: dict[str, Any] = {"blends": False, "ranking_weight": 0.0, "face_recognition": False}
-# From trained weights: the paper's own rate, and its blends from the first step on.
+# After --start epochs: the paper's learning rate, and blends from the first step on.
 CONTINUED: dict[str, Any] = {"learning_rate": 5e-4, "partners_from": 0.0}
-# From the first step on, Eq. 1 outweighs the focal loss, and a network from scratch learns to tell
-# blends from faces and little else. The paper's start from trained weights. With FR faces its
-# thresholds see to it: none has passed one before the first epoch's end.
+# In an untrained network Eq. 1 outweighs the focal loss: with blends from the first step on it
+# learned to tell blends from faces and little else. So they join after a third of the epochs. With
+# FR faces the thresholds already delay them: no face passes one in the first epoch.
 LATER: dict[str, Any] = {"face_recognition": False, "partners_from": 1 / 3}
 VARIANTS: dict[str, dict[str, Any]] = {
     "cross-entropy": WITHOUT | {"loss": "cross-entropy"},
@@ -69,9 +67,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "Rank-O-ToM": {},
 }
 PLAIN = VARIANTS["cross-entropy"]
-# Our recipe's but for the darkness, which is for cameras and not for FERPlus.
+# Close to our recipe's, without the darkening, which helps with cameras and not on FERPlus.
 STRONGER = Strength(shift=0.06, rotation=12.0, scale=0.1, light=0.15, erase=0.3)
-# The parts of the paper in our measure: an eighth of the partners, with soft pseudo-labels.
+# All parts of the paper as our recipe weighs them: few partners, soft pseudo-labels.
 FEWER: dict[str, Any] = {
     "loss": "cross-entropy",
     "partners": EDGE_FERPLUS.partners,
@@ -93,8 +91,8 @@ DEPARTURES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One run on the reporting half."""
+class RunResult:
+    """One run, measured on the reporting half."""
 
     variant: str
     seed: int
@@ -116,36 +114,38 @@ def ablate(
     seeds: int,
     epochs: int,
     start: int = 0,
-) -> Iterator[Measured]:
-    """Every variant with every seed, seed by seed; runs that are done are not done again."""
+) -> Iterator[RunResult]:
+    """Train and measure every variant with every seed; finished runs are not repeated."""
     report = validation_half(load_dataset("ferplus", folder, "valid"), "report")
     pixels = load_crops(report, BASE.size, BASE.channels, None, folder / "framed")
-    after = f"-after{start}" if start else ""  # other weights to go on from are another run
+    after = f"-after{start}" if start else ""  # another start is another run
 
-    def trained(recipe: Recipe, name: str, weights: Path | None = None) -> Path:
-        place = run / f"{name.replace(' ', '')}{after}-seed{recipe.seed}"
-        place.mkdir(parents=True, exist_ok=True)
+    def run_recipe(recipe: Recipe, name: str, weights: Path | None = None) -> Path:
+        run_folder = run / f"{name.replace(' ', '')}{after}-seed{recipe.seed}"
+        run_folder.mkdir(parents=True, exist_ok=True)
         faces = load_training_faces(recipe, folder, folder / "framed")
-        checkpoint = train(recipe, faces, place, ranks, weights)
-        with ranks.leader_first():  # which wrote it
+        checkpoint = train(recipe, faces, run_folder, ranks, weights)
+        with ranks.leader_first():  # only the leader writes it
             return checkpoint
 
     for seed in range(seeds):
-        weights = trained(recipe_of(PLAIN, seed, start), "start") if start else None
+        weights = run_recipe(variant_recipe(PLAIN, seed, start), "start") if start else None
         for variant, parts in variants.items():
-            recipe = recipe_of(parts, seed, epochs, continued=start > 0)
-            checkpoint = trained(recipe, variant, weights)
+            recipe = variant_recipe(parts, seed, epochs, continued=start > 0)
+            checkpoint = run_recipe(recipe, variant, weights)
             yield measure(variant, recipe, checkpoint, report, pixels)
 
 
-def recipe_of(parts: Mapping[str, Any], seed: int, epochs: int, continued: bool = False) -> Recipe:
+def variant_recipe(
+    parts: Mapping[str, Any], seed: int, epochs: int, continued: bool = False
+) -> Recipe:
     further = CONTINUED if continued else {}
     return replace(BASE, seed=seed, epochs=epochs, **{**parts, **further})
 
 
 def measure(
     variant: str, recipe: Recipe, checkpoint: Path, report: FaceSet, pixels: NDArray[np.uint8]
-) -> Measured:
+) -> RunResult:
     assert report.labels is not None
     assert report.votes is not None
     network = build_network(
@@ -156,47 +156,48 @@ def measure(
     def probabilities(faces: NDArray[np.uint8]) -> NDArray[np.float64]:
         return softmax(predict(network, faces, recipe.size, torch.device("cpu")).double().numpy())
 
-    shown = probabilities(pixels)
-    confidence, correct = shown.max(axis=1), shown.argmax(axis=1) == report.labels
-    upper, lower = held_out_pairs(len(pixels))
-    agreement = top2_match(shown, report.votes)
-    return Measured(
+    of_faces = probabilities(pixels)
+    confidence, correct = of_faces.max(axis=1), of_faces.argmax(axis=1) == report.labels
+    upper, lower = draw_pairs(len(pixels))
+    agreement = top2_match(of_faces, report.votes)
+    return RunResult(
         variant=variant,
         seed=recipe.seed,
-        accuracy=accuracy(shown, report.labels),
+        accuracy=accuracy(of_faces, report.labels),
         ece=ece(confidence, correct),
         aece=adaptive_ece(confidence, correct),
         mce=mce(confidence, correct, least=50),
-        nll=nll(shown, report.labels),
+        nll=nll(of_faces, report.labels),
         top2_match=np.nan if agreement is None else agreement,
         rank_order=rank_order(
-            probabilities(blends_of(pixels)).max(axis=1), confidence[upper], confidence[lower]
+            probabilities(blend_pairs(pixels)).max(axis=1), confidence[upper], confidence[lower]
         ),
     )
 
 
-def table_of(measured: Sequence[Measured]) -> list[list[str]]:
-    """A row a variant: the mean over seeds, and the spread (lowest to highest) behind it."""
+def table_rows(results: Sequence[RunResult]) -> list[list[str]]:
+    """One row for each variant: the mean over seeds, and the lowest and highest in brackets."""
     rows = []
-    for variant in names_of(measured):
-        runs = [run for run in measured if run.variant == variant]
-        rows.append([variant, *(cell([getattr(run, key) for run in runs], key) for key in SHOWN)])
+    for variant in variant_names(results):
+        runs = [run for run in results if run.variant == variant]
+        rows.append(
+            [variant, *(cell_text([getattr(run, key) for run in runs], key) for key in COLUMNS)]
+        )
     return rows
 
 
-def names_of(measured: Sequence[Measured]) -> list[str]:
-    """In the order in which they were measured."""
-    return list(dict.fromkeys(run.variant for run in measured))
+def variant_names(results: Sequence[RunResult]) -> list[str]:
+    return list(dict.fromkeys(run.variant for run in results))
 
 
-def cell(values: Sequence[float], key: str) -> str:
+def cell_text(values: Sequence[float], key: str) -> str:
     scale, digits = (1.0, 3) if key == "nll" else (100.0, 1)
     low, high = (f"{scale * value:.{digits}f}" for value in (min(values), max(values)))
     mean = f"{scale * float(np.mean(values)):.{digits}f}"
     return f"{mean} ({low} to {high})" if len(values) > 1 else mean
 
 
-SHOWN: Mapping[str, str] = {
+COLUMNS: Mapping[str, str] = {
     "accuracy": "accuracy %",
     "ece": "ECE %",
     "aece": "AECE %",
@@ -207,13 +208,13 @@ SHOWN: Mapping[str, str] = {
 }
 
 
-def as_markdown(measured: Sequence[Measured]) -> str:
-    heads = ["variant", *SHOWN.values()]
-    lines = [heads, ["---"] * len(heads), *table_of(measured)]
+def markdown_table(results: Sequence[RunResult]) -> str:
+    heads = ["variant", *COLUMNS.values()]
+    lines = [heads, ["---"] * len(heads), *table_rows(results)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def draw_plot(measured: Sequence[Measured], path: Path) -> None:
+def draw_plot(results: Sequence[RunResult], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -221,18 +222,18 @@ def draw_plot(measured: Sequence[Measured], path: Path) -> None:
 
     shown = ("accuracy", "ece", "nll", "rank_order")
     figure, panels = pyplot.subplots(1, len(shown), figsize=(13, 3.2), sharey=True)
-    names = names_of(measured)
+    names = variant_names(results)
     for panel, key in zip(panels, shown, strict=True):
         scale = 1 if key == "nll" else 100
         for row, name in enumerate(names):
-            values = [scale * getattr(run, key) for run in measured if run.variant == name]
+            values = [scale * getattr(run, key) for run in results if run.variant == name]
             panel.plot(values, [row] * len(values), "o", color="#0072B2", alpha=0.45)
             panel.plot([np.mean(values)], [row], "|", color="#D55E00", markersize=18, mew=3)
-        panel.set_title(SHOWN[key], fontsize=10)
+        panel.set_title(COLUMNS[key], fontsize=10)
         panel.grid(axis="x", alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(range(len(names)), names)
-    panels[0].set_ylim(len(names) - 0.5, -0.5)  # the first on top
+    panels[0].set_ylim(len(names) - 0.5, -0.5)  # the first variant on top
     figure.tight_layout()
     with replacing(path) as file:
         figure.savefig(file, dpi=130)
@@ -240,38 +241,39 @@ def draw_plot(measured: Sequence[Measured], path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
-    run: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/ablation"),
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
+    run: Annotated[Path, typer.Option(help="Folder for runs and results.")] = Path("runs/ablation"),
     seeds: int = 3,
     epochs: int = BASE.epochs,
     start: Annotated[
-        int, typer.Option(min=0, help="Epochs of cross-entropy that all variants go on from.")
+        int, typer.Option(min=0, help="Epochs of cross-entropy that all variants continue from.")
     ] = 0,
     plot: Path | None = None,
     departures: Annotated[
-        bool, typer.Option("--departures", help="From the paper, instead of its parts.")
+        bool, typer.Option("--departures", help="Measure our departures from the paper instead.")
     ] = False,
 ) -> None:
-    """Train and measure the five variants, and print the table for docs/results.md."""
-    variants, results = (
-        (DEPARTURES, "departures.json") if departures else (VARIANTS, "results.json")
-    )
+    """Train and measure the variants, and print the table for docs/results.md."""
+    variants = DEPARTURES if departures else VARIANTS
+    results_file = run / ("departures.json" if departures else "results.json")
     run.mkdir(parents=True, exist_ok=True)
-    measured: list[Measured] = []
+    results: list[RunResult] = []
     with join_ranks() as ranks:
         folder = data_folder(data)
         for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs, start=start):
-            measured.append(result)
-            with replacing(run / results) as file:
-                file.write_text(json.dumps([asdict(each) for each in measured], indent=1))
+            results.append(result)
+            with replacing(results_file) as file:
+                file.write_text(json.dumps([asdict(each) for each in results], indent=1))
             if plot is not None:
-                draw_plot(measured, plot)
-    title = f"{seeds} seeds, {epochs} epochs each" + (f" after {start} in common" if start else "")
-    table = Table("variant", *SHOWN.values(), title=title)
-    for row in table_of(measured):
+                draw_plot(results, plot)
+    title = f"{seeds} seeds, {epochs} epochs each" + (
+        f" after {start} of cross-entropy" if start else ""
+    )
+    table = Table("variant", *COLUMNS.values(), title=title)
+    for row in table_rows(results):
         table.add_row(*row)
     Console(stderr=True).print(table)
-    print(as_markdown(measured), end="")
+    print(markdown_table(results), end="")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from calib.errors import exit_on_error
-from calib.reports.widgets import figure_text, plain_table
+from calib.reports.number_text import percent
+from calib.reports.widgets import plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector, nearest
 from rankotom_edge.faces.face import Face
@@ -138,7 +139,7 @@ def main(
         console.print(f"limit {limit}")
 
     def hidden_share(faces: Iterable[Image]) -> str:
-        return figure_text(float(np.mean(count_edges(faces) @ table > limit)), 1)
+        return percent(float(np.mean(count_edges(faces) @ table > limit)), 1)
 
     with FaceDetector() as detector:
         found = list(lfw_faces(lfw, LFW_EVERY * every, detector))

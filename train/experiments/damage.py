@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from calib.errors import exit_on_error
-from calib.reports.widgets import figure_text, plain_table
+from calib.reports.number_text import percent
+from calib.reports.widgets import plain_table
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.quality import POOR, measure_quality
 from rankotom_edge.frame import Image
@@ -96,8 +97,7 @@ DAMAGES: dict[str, dict[str, Damage]] = {
     | {"noise": add_noise(4, lambda face: face), "blur of 2 px, noise": add_noise(4, blur(2))},
     "light": {f"1/{times:g} of the light": darken(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
-        f"{percent} % of the contrast": reduce_contrast(percent / 100)
-        for percent in (50, 30, 25, 20, 10)
+        f"{share} % of the contrast": reduce_contrast(share / 100) for share in (50, 30, 25, 20, 10)
     },
     "glare": {f"{times:g} times the light": overexpose(times) for times in (1.5, 2, 2.5, 3, 4)},
     "whole": {f"covered by: {name}": cover_with(cover) for name, cover in COVERS.items()},
@@ -172,11 +172,11 @@ def main(
     for (component, name), result in measure_all(load_artifact(model), sample, threads).items():
         table.add_row(
             name,
-            figure_text(result.accuracy, 1),
-            figure_text(result.confidence, 1),
+            percent(result.accuracy, 1),
+            percent(result.confidence, 1),
             f"{100 * result.overconfidence:+.1f}",
             f"{component} {result.component:.2f}".strip(),
-            figure_text(result.poor, 0),
+            percent(result.poor, 0),
         )
     Console().print(f"{model} on {len(sample):,} faces of {faces.name}")
     Console().print(table)

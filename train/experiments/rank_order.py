@@ -1,8 +1,9 @@
-"""Whether confidence is in the paper's order: a face above the blends that it is half of.
+"""How often the model is more confident of a face than of a blend made from it.
 
     python -m train.experiments.rank_order --model ferplus-fp32
 
-On the reporting half of FERPlus valid, each face once above and once below another.
+Every face of the reporting half of FERPlus valid is the upper half of one blend and the lower half
+of another.
 """
 
 from pathlib import Path
@@ -21,11 +22,11 @@ from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
 
 Confidences = NDArray[np.float64]
-AT_ONCE = 256
+BATCH = 256
 
 
-def held_out_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each face once above and once below, with a partner drawn once and for all."""
+def draw_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The faces for the upper and the lower halves, the same pairs in every run."""
     order = np.random.default_rng(0).permutation(count)
     return order, np.roll(order, 1)
 
@@ -35,41 +36,42 @@ def rank_order(blends: Confidences, upper: Confidences, lower: Confidences) -> f
     return float(np.mean(np.concatenate([upper > blends, lower > blends])))
 
 
-def blends_of(faces: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The blend of each of the held-out pairs."""
-    upper, lower = held_out_pairs(len(faces))
+def blend_pairs(faces: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    upper, lower = draw_pairs(len(faces))
     blended: NDArray[np.uint8] = blend_faces(
         torch.from_numpy(faces[upper]), torch.from_numpy(faces[lower])
     ).numpy()
     return blended
 
 
-def rank_order_of(artifact: Artifact, faces: NDArray[np.uint8]) -> float:
+def measure_rank_order(artifact: Artifact, faces: NDArray[np.uint8]) -> float:
     with Classifier(artifact, torch.get_num_threads()) as classifier:
-        confidence, of_blends = (
+        confidence, blend_confidence = (
             np.concatenate(
                 [
                     classifier.classify(part).probabilities.max(axis=1).astype(np.float64)
-                    for part in np.array_split(shown, max(1, len(shown) // AT_ONCE))
+                    for part in np.array_split(pictures, max(1, len(pictures) // BATCH))
                 ]
             )
-            for shown in (faces, blends_of(faces))
+            for pictures in (faces, blend_pairs(faces))
         )
-    upper, lower = held_out_pairs(len(faces))
-    return rank_order(of_blends, confidence[upper], confidence[lower])
+    upper, lower = draw_pairs(len(faces))
+    return rank_order(blend_confidence, confidence[upper], confidence[lower])
 
 
 def main(
-    model: Annotated[str, typer.Option(help="An embedded name or an .onnx file.")] = "ferplus-fp32",
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    model: Annotated[
+        str, typer.Option(help="An embedded model's name, or an .onnx file.")
+    ] = "ferplus-fp32",
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
 ) -> None:
-    """The share of (face, blend) pairs in which the model is surer of the face."""
+    """Print the share of (face, blend) pairs in which the face has the higher confidence."""
     artifact, folder = load_artifact(model), data_folder(data)
     crop = artifact.card.crop
     report = validation_half(load_dataset("ferplus", folder, "valid"), "report")
     faces = load_crops(report, crop.size, crop.channels, None, folder / "framed")
-    share = rank_order_of(artifact, faces)
-    print(f"{artifact.card.name}: surer of the face in {share:.1%} of {2 * len(faces):,} pairs")
+    share = measure_rank_order(artifact, faces)
+    print(f"{artifact.card.name}: face above blend in {share:.1%} of {2 * len(faces):,} pairs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The five variants differ by what they say, and the table says what was measured."""
+"""What the variants differ in, and the table of their results."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,19 +13,19 @@ from train.experiments.ablation import (
     BASE,
     DEPARTURES,
     VARIANTS,
-    Measured,
-    as_markdown,
-    cell,
+    RunResult,
+    cell_text,
     draw_plot,
+    markdown_table,
     measure,
-    recipe_of,
+    variant_recipe,
 )
 from train.loop import train
 from train.ranks import Ranks
 
 
-def measured(variant: str, seed: int, accuracy: float) -> Measured:
-    return Measured(variant, seed, accuracy, 0.1, 0.11, 0.2, 0.9, 0.5, 0.75)
+def result_of(variant: str, seed: int, accuracy: float) -> RunResult:
+    return RunResult(variant, seed, accuracy, 0.1, 0.11, 0.2, 0.9, 0.5, 0.75)
 
 
 def test_each_variant_adds_one_part_of_the_paper() -> None:
@@ -44,7 +44,7 @@ def test_each_variant_adds_one_part_of_the_paper() -> None:
     assert len({(recipe.epochs, recipe.batch, recipe.network) for recipe in recipes}) == 1
 
 
-def test_each_departure_leaves_the_plain_recipe_at_one_knob_or_takes_the_papers_parts() -> None:
+def test_each_departure_changes_one_setting_or_adds_the_papers_parts() -> None:
     plain, *others = (asdict(replace(BASE, **parts)) for parts in DEPARTURES.values())
     changed = [{key for key in plain if plain[key] != other[key]} for other in others]
     parts = {
@@ -71,21 +71,24 @@ def test_each_departure_leaves_the_plain_recipe_at_one_knob_or_takes_the_papers_
     assert replace(eighth, ranking_weight=0.1) == tenth
 
 
-def test_variants_that_go_on_from_trained_weights_do_so_alike_and_with_blends_at_once() -> None:
+def test_variants_that_continue_do_so_at_one_rate_and_with_blends_at_once() -> None:
     for parts in VARIANTS.values():
-        afresh, continued = recipe_of(parts, 1, 3), recipe_of(parts, 1, 3, continued=True)
-        assert afresh == replace(BASE, seed=1, epochs=3, **parts)
-        assert continued == replace(afresh, learning_rate=5e-4, partners_from=0.0)
+        from_scratch, continued = (
+            variant_recipe(parts, 1, 3),
+            variant_recipe(parts, 1, 3, continued=True),
+        )
+        assert from_scratch == replace(BASE, seed=1, epochs=3, **parts)
+        assert continued == replace(from_scratch, learning_rate=5e-4, partners_from=0.0)
 
 
 def test_a_cell_has_the_mean_and_the_spread_over_seeds() -> None:
-    assert cell([0.70, 0.74], "accuracy") == "72.0 (70.0 to 74.0)"
-    assert cell([0.9, 1.0], "nll") == "0.950 (0.900 to 1.000)"
+    assert cell_text([0.70, 0.74], "accuracy") == "72.0 (70.0 to 74.0)"
+    assert cell_text([0.9, 1.0], "nll") == "0.950 (0.900 to 1.000)"
 
 
 def test_the_table_has_a_row_for_each_variant_that_was_run(tmp_path: Path) -> None:
-    runs = [measured("focal", 0, 0.7), measured("focal", 1, 0.8), measured("Rank-O-ToM", 0, 0.9)]
-    lines = as_markdown(runs).splitlines()
+    runs = [result_of("focal", 0, 0.7), result_of("focal", 1, 0.8), result_of("Rank-O-ToM", 0, 0.9)]
+    lines = markdown_table(runs).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| focal", "| Rank-O-ToM"]
     assert "75.0 (70.0 to 80.0)" in lines[2]
     draw_plot(runs, tmp_path / "plot.png")
