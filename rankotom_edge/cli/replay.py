@@ -25,7 +25,6 @@ from rankotom_edge.interrupts import undisturbed
 
 if TYPE_CHECKING:
     from rankotom_edge.recording.session import Session
-    from rankotom_edge.views.display import Display
 
 
 def replay(
@@ -67,29 +66,19 @@ def _show_again(session: Session, shown: ViewName, fast: bool, picture: bool) ->
         from rankotom_edge.live.key_actions import KeyActions
         from rankotom_edge.live.loop import Stop, run_loop
         from rankotom_edge.live.run_stats import RunStats
-        from rankotom_edge.recording.replay import (
-            RecordedReader,
-            SessionClip,
-            not_recorded,
-        )
+        from rankotom_edge.recording.replay import RecordedReader, SessionClip, unavailable_keys
         from rankotom_edge.sources.playback_source import PlaybackSource
-        from rankotom_edge.views.replay_view import ReplayView, with_crops
-
-    save = snapshot_to(Path(), session.model)
-
-    def snapshot(display: Display) -> Path:
-        return save(with_crops(display, session.model.crop))
 
     paced = shown is not ViewName.none and not fast
     with ended_well(), ExitStack() as stack:
-        reel = SessionClip(session)
-        source = stack.enter_context(PlaybackSource(reel, paced))
-        desk = KeyActions(snapshot=snapshot, absent=not_recorded(session))
+        clip = SessionClip(session)
+        source = stack.enter_context(PlaybackSource(clip, paced))
+        snapshot = snapshot_to(Path(), session.model)
+        desk = KeyActions(snapshot=snapshot, absent=unavailable_keys(session))
         view = stack.enter_context(open_view(shown, session.model, picture))
-        screen = ReplayView(view, session.model.crop)
         tally = RunStats(time.monotonic())
         stack.callback(say_what_it_came_to, tally, source, quiet=True)
-        run_loop(source, RecordedReader(session, reel), screen, desk, tally, Stop())
+        run_loop(source, RecordedReader(session, clip), view, desk, tally, Stop())
 
 
 def _compare(session: Session, model: str, json: str | None) -> None:
@@ -98,12 +87,12 @@ def _compare(session: Session, model: str, json: str | None) -> None:
     from rankotom_edge.model.artifact import load_artifact
     from rankotom_edge.model.classifier import Classifier
     from rankotom_edge.model.target import target_warning
-    from rankotom_edge.recording.session import reread
+    from rankotom_edge.recording.reclassification import reclassify
 
     check_outputs(json)
     artifact = load_artifact(model)
     with working(f"{artifact.card.name} reads the faces of {session.folder.name}"):
-        faces = reread(session, Classifier(artifact))
+        faces = reclassify(session, Classifier(artifact))
         agreement = measure_agreement(faces.recorded, faces.again, faces.labels)
     before = session.model.name
     warning = target_warning(artifact.card)

@@ -1,1 +1,1 @@
-"""Sessions on disk: recorded, read back and replayed."""
+"""Sessions on disk: recorded, replayed, and read again by another model."""

@@ -1,22 +1,25 @@
-"""A recorded session as a source and its reader, so that the live loop shows it again."""
+"""A recorded session as a clip and a reader, so that the live loop can show it again."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
+from dataclasses import replace
 
 from calib.errors import RankotomError
+from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Frame
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.session import Session
 from rankotom_edge.sources.playback_source import TimedImage
 
-# Seconds between two frames that are waited for: a camera may have been lost all night.
+# Seconds. Longer gaps are shortened to this: a camera may have been lost all night. By eye.
 LONGEST_GAP = 3.0
 
 
 class SessionClip:
-    """Its pictures, at the pace of its frames; ``told`` is what was said of those given so far."""
+    """The images of a session at their recorded pace; ``readings`` are those of the images
+    decoded and not yet read."""
 
     def __init__(self, session: Session) -> None:
         self.name = f"replay of {session.metadata['source']}, {session.metadata['started']}"
@@ -24,42 +27,55 @@ class SessionClip:
         self.photographs = bool(session.metadata.get("photographs", False))
         self.fps: float | None = session.metadata["fps"]
         self.remark: str | None = None if session.complete else "the recording was cut off"
-        self.told: deque[FrameReadings] = deque()
+        self.readings: deque[FrameReadings] = deque()
         self._session = session
 
     def images(self) -> Generator[TimedImage, None, None]:
-        shown, before, time = 0, 0.0, 0.0
-        for moment in self._session.moments():
-            time += min(max(0.0, moment.frame.time - before), LONGEST_GAP)
-            before = moment.frame.time
-            self.told.append(moment)
-            yield TimedImage(moment.frame.image, time)
+        shown, previous, time = 0, 0.0, 0.0
+        for recorded in self._session.frames():
+            time += min(max(0.0, recorded.frame.time - previous), LONGEST_GAP)
+            previous = recorded.frame.time
+            self.readings.append(self._with_crops(recorded))
+            yield TimedImage(recorded.frame.image, time)
             shown += 1
         if shown == 0:
             raise RankotomError(f"There is no frame in the session {self._session.folder}.")
-        recorded = self._session.metadata.get("frames")
-        if recorded is not None and shown < recorded:
-            self.remark = f"only {shown:,} of its {recorded:,} frames are left"
+        expected = self._session.metadata.get("frames")
+        if expected is not None and shown < expected:
+            self.remark = f"only {shown:,} of its {expected:,} frames are left"
+
+    def _with_crops(self, recorded: FrameReadings) -> FrameReadings:
+        """Crops are not on disk; they are cut from the video again."""
+        if not self._session.has_video:
+            return recorded
+        image, contract = recorded.frame.image, self._session.model.crop
+        readings = (
+            replace(
+                reading,
+                crop=crop(image, reading.face, contract.framing, contract.size, contract.channels),
+            )
+            for reading in recorded.readings
+        )
+        return replace(recorded, readings=tuple(readings))
 
 
 class RecordedReader:
-    """Says of each frame what was said when it was recorded."""
+    """Gives each frame the readings that it had when it was recorded."""
 
-    def __init__(self, session: Session, reel: SessionClip) -> None:
-        self.model = session.model.name
-        self.precision = session.model.precision
-        self._reel = reel
+    def __init__(self, session: Session, clip: SessionClip) -> None:
+        self.model, self.precision = session.model.name, session.model.precision
+        self._clip = clip
 
     def read(self, frame: Frame) -> FrameReadings:
-        return self._reel.told.popleft()
+        return self._clip.readings.popleft()
 
 
-def not_recorded(session: Session) -> dict[str, str]:
-    """The keys that can do nothing in its replay, and why."""
-    why = {
+def unavailable_keys(session: Session) -> dict[str, str]:
+    """The keys that do nothing in the session's replay, and why."""
+    reasons = {
         "r": "nothing to record: this is a replay",
         "c": "not recorded: where the evidence is",
     }
     if not session.has_video:
-        why["v"] = "not recorded: the face (that takes --record-video)"
-    return why
+        reasons["v"] = "not recorded: the face (that takes --record-video)"
+    return reasons

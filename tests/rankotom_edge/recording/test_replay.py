@@ -21,8 +21,9 @@ from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import read_expression
+from rankotom_edge.recording.recorder import Recorder, describe_session
 from rankotom_edge.recording.replay import LONGEST_GAP, SessionClip
-from rankotom_edge.recording.session import Recorder, describe_session, read_session
+from rankotom_edge.recording.session import read_session
 from rankotom_edge.views.display import Display
 
 CARD = load_artifact("ferplus-fp32").card
@@ -114,8 +115,8 @@ def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., P
 
 def test_v_shows_the_face_as_the_network_saw_it(replayed: Callable[..., Person]) -> None:
     person = replayed("v")
-    assert person.crops[0] is None  # nothing is cut before it is asked for
-    for again in person.crops[1:]:
+    assert [shown.controls.crop for shown in person.shown[:2]] == [False, True]
+    for again in person.crops:
         assert again is not None
         assert again.shape == (1, 48, 48)
         assert np.abs(again.astype(int) - seen_live()).mean() < 3
@@ -141,7 +142,9 @@ def test_a_snapshot_has_the_face_too(replayed: Callable[..., Person], tmp_path: 
 
 
 @pytest.mark.parametrize("key", ["c", "r", "v"])
-def test_what_was_not_recorded_is_said_on_screen(replayed: Callable[..., Person], key: str) -> None:
+def test_a_key_for_what_was_not_recorded_says_so_on_screen(
+    replayed: Callable[..., Person], key: str
+) -> None:
     person = replayed(key, video=False)
     assert person.notices[0] is None
     assert "record" in (person.notices[1] or "")
@@ -149,21 +152,21 @@ def test_what_was_not_recorded_is_said_on_screen(replayed: Callable[..., Person]
     assert last.controls == first.controls  # no switch that has nothing to show
 
 
-def test_the_keys_told_are_those_that_work(replayed: Callable[..., Person]) -> None:
+def test_the_keys_in_the_help_are_those_that_work(replayed: Callable[..., Person]) -> None:
     with_video, without = replayed("h"), replayed("h", video=False)
-    told = with_video.shown[-1].controls.keys
-    assert "v" in told
-    assert not {"c", "r"} & told.keys()
+    keys = with_video.shown[-1].controls.keys
+    assert "v" in keys
+    assert not {"c", "r"} & keys.keys()
     assert not {"c", "r", "v"} & without.shown[-1].controls.keys.keys()
 
 
 def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
     night = 8 * 3600.0
-    reel = SessionClip(
+    clip = SessionClip(
         read_session(a_session(tmp_path, video=False, times=(0.0, night, night + 1)))
     )
-    assert [picture.time for picture in reel.pictures()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
-    assert [moment.frame.time for moment in reel.told] == [0, night, night + 1]
+    assert [image.time for image in clip.images()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
+    assert [moment.frame.time for moment in clip.readings] == [0, night, night + 1]
 
 
 @pytest.mark.parametrize("photographs", [False, True])
