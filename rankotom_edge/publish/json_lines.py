@@ -1,4 +1,4 @@
-"""Readings for other programs: a JSON object a line, a frame each, as they come."""
+"""Writes readings as JSON lines, one frame per line, to a file or standard output."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STDOUT = "-"
 
 @dataclass(frozen=True)
 class JsonLines:
-    """Every line is flushed, so that a reader is never behind and a kill tears one line at most.
+    """Flushes every line, so that a reader is never behind and a kill cuts off one line at most.
 
-    A reader that goes away is a ``BrokenPipeError``: a reason to end, but none to complain.
+    Raises ``BrokenPipeError`` when the reader has gone: the run ends, without an error message.
     """
 
     file: TextIO
     name: str
 
-    def write(self, moment: FrameReadings) -> None:
-        line = json.dumps(moment.as_json(), separators=(",", ":"), allow_nan=False)
+    def write(self, latest: FrameReadings) -> None:
+        line = json.dumps(latest.as_json(), separators=(",", ":"), allow_nan=False)
         try:
             self.file.write(f"{line}\n")
             self.file.flush()
@@ -41,7 +41,7 @@ class JsonLines:
 
 @contextmanager
 def json_lines(target: str) -> Iterator[JsonLines]:
-    """``target`` is a file, or - for standard output."""
+    """``target`` is a file name, or ``-`` for standard output."""
     if target == STDOUT:
         yield JsonLines(sys.stdout, "standard output")
         return
@@ -52,5 +52,5 @@ def json_lines(target: str) -> Iterator[JsonLines]:
     try:
         yield JsonLines(file, target)
     finally:
-        with suppress(OSError):  # of a line that did not get out, which was told already
+        with suppress(OSError):  # of a failed write, which was reported already
             file.close()

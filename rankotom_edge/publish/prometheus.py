@@ -1,4 +1,4 @@
-"""The numbers for a fleet's monitoring, in Prometheus's format."""
+"""Serves the run's counters and gauges to Prometheus."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.sources import State
 
-# A desktop reads a face in 5 ms, a small board in 50; a second is a camera that hangs.
+# Upper edges of the latency buckets in seconds, chosen by eye.
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 TENTHS = tuple(number / 10 for number in range(1, 11))
-LATELY = 1000  # faces that the unsure share is of: half a minute of one face
+UNSURE_WINDOW = 1000  # readings in the unsure share: half a minute of one face at 30 fps
 
 
 class RunStatus(Protocol):
@@ -42,22 +42,22 @@ class RunStatus(Protocol):
     def drift(self) -> DriftStatus | None: ...
 
 
-class PrometheusMetrics:
-    """A sink: the loop writes each moment. What stands in the status is read when it is asked."""
+class PrometheusSink:
+    """Counts every frame that the loop writes; reads the status only when asked for the page."""
 
     def __init__(
         self, model: str, precision: str, sha256: str, edges: Sequence[float] = TENTHS
     ) -> None:
-        """``edges``: the upper ones of the bins of the model's reliability table."""
+        """``edges``: the upper edges of the bins of the model's reliability table."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self._frames = Counter("rankotom_frames", "Frames read.", registry=registry)
         self._dropped = Counter(
             "rankotom_frames_dropped",
-            "Frames that were replaced by a newer one before they were read.",
+            "Frames that a newer one replaced before they were read.",
             registry=registry,
         )
-        self._in_sight = Gauge("rankotom_faces", "Faces in the last frame.", registry=registry)
+        self._faces = Gauge("rankotom_faces", "Faces in the last frame.", registry=registry)
         self._readings = Counter(
             "rankotom_readings",
             "Faces read, in all frames, by the expression named and whether it was sure.",
@@ -66,7 +66,7 @@ class PrometheusMetrics:
         )
         latency = Histogram(
             "rankotom_latency_seconds",
-            "Time by stage: detect (where it ran), classify, and total from capture to reading.",
+            "Time by stage: detect (when it ran), classify, and total from capture to reading.",
             ["stage"],
             buckets=LATENCIES,
             registry=registry,
@@ -76,18 +76,20 @@ class PrometheusMetrics:
         )
         self._confidence = Histogram(
             "rankotom_confidence",
-            "Confidence of each frame's faces by themselves, not smoothed over time, in the bins "
-            "of the model's reliability table; frames of one face are alike.",
+            "Confidence of every face in every frame, not smoothed over time, in the bins of the "
+            "model's reliability table; consecutive frames of one face are not independent.",
             buckets=edges,
             registry=registry,
         )
-        self._unsure: deque[bool] = deque(maxlen=LATELY)
+        self._unsure: deque[bool] = deque(maxlen=UNSURE_WINDOW)
         self._unsure_share = Gauge(
             "rankotom_unsure_share",
-            f"Share of unsure readings among the last {LATELY}; NaN before the first.",
+            f"Share of unsure readings among the last {UNSURE_WINDOW}; NaN before the first.",
             registry=registry,
         )
-        self._fps = Gauge("rankotom_fps", "Frames a second, of late.", registry=registry)
+        self._fps = Gauge(
+            "rankotom_fps", "Frames per second, over the last second.", registry=registry
+        )
         self._source = Enum(
             "rankotom_source",
             "State of the source.",
@@ -96,7 +98,8 @@ class PrometheusMetrics:
         )
         self._drift_index = Gauge(
             "rankotom_drift_index",
-            "Population stability index of confidence against the model's own; NaN while learning.",
+            "Population stability index of confidence against the model's held-out faces; NaN "
+            "while learning.",
             registry=registry,
         )
         self._drift_faces = Gauge(
@@ -104,43 +107,43 @@ class PrometheusMetrics:
         )
         self._drift = Enum(
             "rankotom_drift",
-            "Whether confidence is as it was measured.",
+            "Whether confidence is distributed as on the model's held-out faces.",
             states=["learning", "steady", "drifted"],
             registry=registry,
         )
         self._drift_cause = Gauge(
             "rankotom_drift_cause",
-            "1 for what a drift comes from, as it is named on screen; nothing where there is none.",
+            "1 for the cause of a drift, as named on screen; absent without one.",
             ["cause"],
             registry=registry,
         )
-        info = Info("rankotom_model", "The model that reads.", registry=registry)
+        info = Info("rankotom_model", "The model in use.", registry=registry)
         info.info({"name": model, "precision": precision, "sha256": sha256})
         self._drops_counted = 0
 
-    def write(self, moment: FrameReadings) -> None:
-        """In the loop's thread, 30 us with one face."""
+    def write(self, latest: FrameReadings) -> None:
+        """Called in the loop's thread."""
         self._frames.inc()
-        self._in_sight.set(len(moment.readings))
-        latency = moment.latency
+        self._faces.set(len(latest.readings))
+        latency = latest.latency
         if latency.detect is not None:
             self._detect.observe(latency.detect / 1000)
         self._classify.observe(latency.classify / 1000)
         self._total.observe(latency.total / 1000)
-        for reading in moment.readings:
+        for reading in latest.readings:
             self._readings.labels(reading.top, reading.verdict).inc()
             self._confidence.observe(float(reading.raw.max()))
             self._unsure.append(reading.verdict == "unsure")
 
     def page(self, status: RunStatus | None) -> tuple[bytes, str]:
-        """What ``GET /metrics`` answers, and its content type. Asked by one thread alone."""
+        """The answer to ``GET /metrics`` and its content type. Call it from one thread only."""
         unsure = self._unsure.copy()
         self._unsure_share.set(sum(unsure) / len(unsure) if unsure else math.nan)
         if status is not None:
-            self._note(status)
+            self._update(status)
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
-    def _note(self, status: RunStatus) -> None:
+    def _update(self, status: RunStatus) -> None:
         self._dropped.inc(max(0, status.dropped - self._drops_counted))
         self._drops_counted = max(self._drops_counted, status.dropped)
         self._fps.set(math.nan if status.fps is None else status.fps)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.publish.prometheus import PrometheusMetrics
     from rankotom_edge.readings.frame_readings import FrameReadings
+    from rankotom_edge.views.display import Status
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.relay import Relay, Shown
 
@@ -53,13 +53,18 @@ SILENCE = 2.0  # seconds after which a reader hears that we are still there
 SAMPLES_A_SECOND = 5.0  # of the timeline
 
 
+class MetricsPage(Protocol):
+    def page(self, status: Status | None) -> tuple[bytes, str]:
+        """The text for Prometheus and its content type."""
+
+
 @dataclass(frozen=True)
 class Site:
     """What is served."""
 
     model: MeasuredModel
     meta: Mapping[str, object]
-    metrics: PrometheusMetrics
+    metrics: MetricsPage
     video: bool = True
 
 

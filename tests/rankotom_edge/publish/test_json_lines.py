@@ -10,7 +10,7 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.publish.json_lines import JsonLines, json_lines
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 
-MOMENT = FrameReadings(
+LATEST = FrameReadings(
     Frame(np.zeros((4, 4, 3), np.uint8), 7, 0.25, 0.0), (), Latency(None, 1.5, 2.0)
 )
 
@@ -18,7 +18,7 @@ MOMENT = FrameReadings(
 def test_a_line_is_in_the_file_as_soon_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     with json_lines(str(path)) as stream:
-        stream.write(MOMENT)
+        stream.write(LATEST)
         assert json.loads(path.read_text()) == {
             "frame": 7,
             "time": 0.25,
@@ -38,8 +38,8 @@ def test_a_full_disk_is_an_error_and_a_reader_that_left_is_not_ours() -> None:
         pytest.raises(RankotomError, match="/dev/full: No space left"),
         json_lines("/dev/full") as full,
     ):
-        full.write(MOMENT)
+        full.write(LATEST)
     reading, writing = os.pipe()
     os.close(reading)
     with pytest.raises(BrokenPipeError), os.fdopen(writing, "w") as pipe:
-        JsonLines(pipe, "a pipe").write(MOMENT)
+        JsonLines(pipe, "a pipe").write(LATEST)

@@ -15,7 +15,7 @@ import pytest
 
 from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import Artifact, load_artifact
-from rankotom_edge.publish.prometheus import PrometheusMetrics
+from rankotom_edge.publish.prometheus import PrometheusSink
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls, pressed
@@ -48,7 +48,7 @@ class Stage:
         card = artifact.card
         self.address, self.showing = address, showing
         self.port, self.url = address.port, f"http://127.0.0.1:{address.port}/"
-        self.metrics = PrometheusMetrics(card.name, card.precision, artifact.sha256)
+        self.metrics = PrometheusSink(card.name, card.precision, artifact.sha256)
         site = Site(card, artifact.as_json(), self.metrics, video)
         self.view = WebView(address, site)
         self.controls = Controls()
