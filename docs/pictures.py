@@ -21,7 +21,7 @@ from rich.terminal_theme import TerminalTheme
 from calib.blends import compound_heatmap
 from calib.drift import judge, measure_drift
 from calib.evaluation import evaluate
-from calib.files import replacing
+from calib.files import replace_file
 from calib.limits import Limits
 from calib.prediction_files import read_predictions
 from calib.reports.terminal import drift_report, evaluation_report
@@ -69,7 +69,7 @@ def draw(report: RenderableType, title: str, path: Path) -> None:
     )
     console.print(report)
     svg = console.export_svg(title=title, theme=THEME, unique_id=path.stem)
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(REMOTE_FONT.sub("", svg), encoding="utf-8")
     print(path)
 
@@ -87,7 +87,7 @@ def live_views(folder: Path) -> None:
     controls = Controls(crop=True, reliability=True, evidence=True)
     picture = Overlay(artifact.card).draw(Display(last[-1], shown, controls), WINDOW)
     path = folder / "window.jpg"
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])
     print(path)
 
@@ -122,7 +122,7 @@ def web_page(folder: Path) -> None:
         finally:
             camera.terminate()
     path = folder / "web.jpg"
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         picture = cv2.imdecode(shot, cv2.IMREAD_COLOR)
         cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 88])
     print(path)

@@ -1,26 +1,26 @@
-"""One folder for what an export writes on its way, gone at its end whatever ended it."""
+"""One folder for the temporary files of an export, removed however the export ends."""
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from shutil import rmtree
 
-from rankotom_edge.interrupts import undisturbed
+from rankotom_edge.interrupts import delay_interrupts
 
 
 @contextmanager
-def scratch() -> Iterator[None]:
-    """Temporary files, ours and ONNX Runtime's, lie in it.
+def temporary_folder() -> Iterator[None]:
+    """Inside the block, all temporary files, ONNX Runtime's too, are in this folder.
 
-    A signal that arrives while a temporary folder is being removed leaves it half removed for
-    good; here it waits until that is done.
+    A signal during the removal of a folder would leave it half removed for good; here the signal
+    waits until the removal is done.
     """
-    with undisturbed():
+    with delay_interrupts():
         before, folder = tempfile.tempdir, tempfile.mkdtemp(prefix="rankotom-")
         tempfile.tempdir = folder
     try:
         yield
     finally:
-        with undisturbed():
+        with delay_interrupts():
             tempfile.tempdir = before
             rmtree(folder, ignore_errors=True)

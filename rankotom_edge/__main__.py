@@ -1,22 +1,22 @@
-"""``python -m rankotom_edge``, torchrun with ``-m rankotom_edge``, and ``rankotom-edge`` itself."""
+"""Starts the command line: ``rankotom-edge``, ``python -m rankotom_edge``, torchrun."""
 
 import sys
 
-from rankotom_edge.interrupts import end_at_once, undisturbed
+from rankotom_edge.interrupts import delay_interrupts, exit_on_next_interrupt
 
 
 def main() -> None:
-    """Ctrl-C may come while the command line is still being imported."""
+    """Handles Ctrl-C even while the command line is being imported."""
     try:
-        with undisturbed():
+        with delay_interrupts():
             from rankotom_edge.cli.app import main as run
 
         run()
     except KeyboardInterrupt:
-        end_at_once(130)
+        exit_on_next_interrupt(130)
         sys.exit(130)
     except SystemExit as ended:
-        end_at_once(ended.code if isinstance(ended.code, int) else bool(ended.code))
+        exit_on_next_interrupt(ended.code if isinstance(ended.code, int) else bool(ended.code))
         raise
 
 

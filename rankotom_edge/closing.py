@@ -1,18 +1,18 @@
-"""Things that are closed at the end of a ``with`` block, however it ends."""
+"""A base class that makes ``close()`` run at the end of a ``with`` block."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import TypeVar
 
-Itself = TypeVar("Itself", bound="Closing")
+Self = TypeVar("Self", bound="Closing")
 
 
 class Closing:
     def close(self) -> None:
         raise NotImplementedError
 
-    def __enter__(self: Itself) -> Itself:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(

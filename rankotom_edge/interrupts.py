@@ -1,7 +1,7 @@
-"""Ctrl-C that is not lost: it ends everything cleanly, and SIGTERM and a lost terminal do the same.
+"""Makes Ctrl-C, SIGTERM and a closed terminal end the program cleanly.
 
-In the middle of an import it may be lost: ONNX Runtime makes an ImportError of it, OpenCV's loader
-passes over it; the program would end as if it were broken, or not at all.
+During an import Ctrl-C can get lost: ONNX Runtime turns it into an ImportError, and OpenCV's loader
+swallows it. The program would then end with a wrong error, or not at all.
 """
 
 from __future__ import annotations
@@ -13,56 +13,56 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-_came = False
+_interrupted = False
 
 
-def end_like_ctrl_c() -> None:
-    """But for signals that are ignored already, as under nohup."""
-    global _came
-    _came = False
-    for number in ENDING:
+def install_end_handlers() -> None:
+    """Signals that are ignored already, as under nohup, stay ignored."""
+    global _interrupted
+    _interrupted = False
+    for number in END_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
 
 
-def end_at_once(status: int) -> None:
-    """For a program that has come to its end and closed its files: an interrupt need not wait for a
-    thread that still waits for its camera."""
-    for number in ENDING:
+def exit_on_next_interrupt(status: int) -> None:
+    """For a program that has closed its files: a further interrupt exits without waiting for
+    threads, one of which may be blocked by its camera."""
+    for number in END_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(status))
 
 
 def check() -> None:
-    """For a loop: an interrupt that came and that somebody else's code passed over comes again."""
-    if _came:
+    """For a loop: raises an interrupt again that other code has swallowed."""
+    if _interrupted:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """What would end the program comes right after the block.
+def delay_interrupts() -> Iterator[None]:
+    """Delays signals that end the program until after the block.
 
-    By handlers of our own: to block a signal in this thread would only send it to another.
+    With handlers of our own: a signal that this thread blocks would go to another thread.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # which no signal disturbs
+        yield  # Python handles signals in the main thread only
         return
-    arrived: list[int] = []
-    with interrupts_to(lambda number, _: arrived.append(number)):
+    received: list[int] = []
+    with redirect_interrupts(lambda number, _: received.append(number)):
         yield
-    if arrived:
-        signal.raise_signal(arrived[0])
+    if received:
+        signal.raise_signal(received[0])
 
 
 @contextmanager
-def interrupts_to(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """What would end the program goes, for a while, to a handler of our own; but for signals that
-    are ignored, as under nohup. For the main thread alone, as Python has it."""
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
+def redirect_interrupts(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Sends signals that end the program to ``handler`` during the block; ignored ones stay
+    ignored. Main thread only."""
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
+    for number in END_SIGNALS:
         if before[number] is not signal.SIG_IGN:
             signal.signal(number, handler)
     try:
@@ -73,6 +73,6 @@ def interrupts_to(handler: Callable[[int, FrameType | None], object]) -> Iterato
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    global _came
-    _came = True
+    global _interrupted
+    _interrupted = True
     raise KeyboardInterrupt

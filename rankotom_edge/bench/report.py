@@ -1,14 +1,14 @@
-"""What ``bench`` measured, as a page, as JSON and as a picture."""
+"""The results of ``rankotom-edge bench`` as terminal report, JSON and plot."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.reports.widgets import Report, heading, note, plain_table, title
-from rankotom_edge.bench.loop_cost import BATCHES, PERCENTILES, STAGES, Comparison, LoopCost
+from rankotom_edge.bench.loop_cost import PERCENTILES, STAGES, LoopCost
+from rankotom_edge.bench.model_comparison import BATCHES, Comparison
 from rankotom_edge.model.artifact import Artifact
 
 if TYPE_CHECKING:
@@ -16,41 +16,27 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 STAGE_WORDS = {
-    "detect": "detect, when asked",
+    "detect": "detect, when called",
     "follow": "follow",
     "crop": "crop and smooth",
     "classify": "classify",
     "capture_to_reading": "capture to reading",
     "loop": "whole loop",
 }
-# Up to so many threads, every count; beyond, doubled each time: a sweep of 64 would take minutes.
-EVERY_COUNT = 4
-
-
-def swept_threads(cores: int) -> tuple[int, ...]:
-    doubled = [2**power for power in range(3, cores.bit_length())]
-    return tuple(sorted({*range(1, min(cores, EVERY_COUNT) + 1), *doubled, cores}))
-
-
-def cores_here() -> int:
-    """Those that this process may use; a container often has fewer than the machine."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
-class Speeds:
+class BenchResult:
     source: str
     provider: str
     model: Artifact
     against: Artifact
     cost: LoopCost
-    beside: tuple[Comparison, ...]
+    comparisons: tuple[Comparison, ...]
 
     @property
     def names(self) -> tuple[str, str]:
-        """Two files of one name are told apart by the files."""
+        """The paths, if both models have the same name."""
         if self.model.card.name != self.against.card.name:
             return self.model.card.name, self.against.card.name
         return str(self.model.path), str(self.against.path)
@@ -62,12 +48,12 @@ class Speeds:
             "model": self.model.summary(),
             "against": self.against.summary(),
             **self.cost.as_json(),
-            "comparison": [each.as_json() for each in self.beside],
+            "comparison": [each.as_json() for each in self.comparisons],
         }
 
 
-def speeds_report(speeds: Speeds) -> RenderableType:
-    cost, (model, against) = speeds.cost, speeds.names
+def bench_report(result: BenchResult) -> RenderableType:
+    cost, (model, against) = result.cost, result.names
     stages = plain_table(
         ("milliseconds", "left"), *((f"p{percent}", "right") for percent in PERCENTILES),
         ("frames", "right"),
@@ -79,12 +65,12 @@ def speeds_report(speeds: Speeds) -> RenderableType:
             *("–" if time is None else f"{time:.2f}" for time in spent),
             f"{len(cost.times(stage)):,}",
         )
-    beside = plain_table(
+    comparison = plain_table(
         ("milliseconds", "left"), ("threads", "right"), (model, "right"), (against, "right"),
         ("speedup", "right"),
     )  # fmt: skip
-    for each in sorted(speeds.beside, key=lambda each: (each.faces, each.threads)):
-        beside.add_row(
+    for each in sorted(result.comparisons, key=lambda each: (each.faces, each.threads)):
+        comparison.add_row(
             faces_words(each.faces) if each.threads == 1 else "",
             str(each.threads),
             f"{each.model:.2f}",
@@ -93,16 +79,16 @@ def speeds_report(speeds: Speeds) -> RenderableType:
         )
     return Report(
         (
-            title(model, f"on {speeds.source}, {speeds.provider}"),
+            title(model, f"on {result.source}, {result.provider}"),
             heading(f"{cost.fps:.0f} frames a second"),
             stages,
             note(
-                f"The loop took {cost.ratio:.2f} times its detector and classifier calls, and "
-                f"{cost.cpu / len(cost.frames):.1f} ms of CPU time a frame."
+                f"The loop took {cost.ratio:.2f} times as long as its detector and classifier "
+                f"calls, and {cost.cpu / len(cost.frames):.1f} ms of CPU time a frame."
             ),
-            heading(f"Beside {against}, in turns, on the CPU"),
-            beside,
-            note("Medians. Other programs slow both alike: go by the speedup."),
+            heading(f"Compared with {against}, on the CPU"),
+            comparison,
+            note("Medians. Other programs slow both models: go by the speedup."),
         )
     )
 
@@ -111,26 +97,26 @@ def faces_words(count: int) -> str:
     return "one face" if count == 1 else f"{count} faces at once"
 
 
-def plot_speeds(speeds: Speeds, path: Path) -> None:
-    from calib.reports.plots import INK, headline, picture
+def plot_bench(result: BenchResult, path: Path) -> None:
+    from calib.reports.plots import INK, add_headline, plot_file
 
-    cost, (model, against) = speeds.cost, speeds.names
-    alone = next(each for each in speeds.beside if (each.faces, each.threads) == (1, 1))
-    with picture(path, (11.5, 5.2)) as figure:
-        headline(
+    cost, (model, against) = result.cost, result.names
+    alone = next(each for each in result.comparisons if (each.faces, each.threads) == (1, 1))
+    with plot_file(path, (11.5, 5.2)) as figure:
+        add_headline(
             figure,
-            f"{model} on {speeds.source}, {speeds.provider}",
+            f"{model} on {result.source}, {result.provider}",
             f"{cost.fps:.0f} frames a second; {alone.speedup:.2f} times as fast as {against} for "
             "one face on one thread.",
             INK,
         )
         axes = figure.subplot_mosaic([["stages", "models"]], width_ratios=[1.25, 1])
-        _stages(axes["stages"], cost)
-        _models(axes["models"], speeds)
+        _plot_stages(axes["stages"], cost)
+        _plot_models(axes["models"], result)
 
 
-def _stages(axes: Axes, cost: LoopCost) -> None:
-    """Where nine in ten frames lie, with the median and the slowest hundredth."""
+def _plot_stages(axes: Axes, cost: LoopCost) -> None:
+    """p5 to p95 as a bar, with the median and p99."""
     from calib.reports.plots import BAR, BLUE, FAINT, GRID, RUST
 
     shown = [stage for stage in STAGES if cost.times(stage)]
@@ -146,25 +132,25 @@ def _stages(axes: Axes, cost: LoopCost) -> None:
     axes.set_yticks(range(len(shown)), [STAGE_WORDS[stage] for stage in shown])
     axes.set(ylim=(len(shown) - 0.5, -0.7), xlim=(0, None))
     axes.set_xlabel("ms; ● p50, bar p5 to p95, | p99")
-    axes.set_title("A frame, stage by stage")
+    axes.set_title("Time per frame, by stage")
     axes.grid(axis="x", color=GRID, zorder=0)
 
 
-def _models(axes: Axes, speeds: Speeds) -> None:
-    """A face's time over the threads: what more cores buy."""
+def _plot_models(axes: Axes, result: BenchResult) -> None:
+    """Milliseconds per face over the number of threads."""
     from calib.reports.plots import BLUE, GRID, ORANGE
 
     for faces, line in zip(BATCHES, ("-", "--"), strict=True):
-        rows = [each for each in speeds.beside if each.faces == faces]
+        rows = [each for each in result.comparisons if each.faces == faces]
         threads = [each.threads for each in rows]
         for name, colour, times in (
-            (speeds.names[0], BLUE, [each.model / faces for each in rows]),
-            (speeds.names[1], ORANGE, [each.against / faces for each in rows]),
+            (result.names[0], BLUE, [each.model / faces for each in rows]),
+            (result.names[1], ORANGE, [each.against / faces for each in rows]),
         ):
             label = f"{name}, {faces_words(faces)}"
             axes.plot(threads, times, line, color=colour, marker="o", label=label)
     axes.set_xticks(threads, [str(count) for count in threads])
     axes.set(ylim=(0, None), xlabel="threads", ylabel="ms a face")
-    axes.set_title("The models in turns, on the CPU")
+    axes.set_title("The models on the CPU")
     axes.grid(color=GRID, zorder=0)
     axes.legend(fontsize=8.5)

@@ -1,4 +1,4 @@
-"""The command line. ``rankotom_edge/commands`` says how to add a command."""
+"""``rankotom-edge``: its commands and exit statuses. The package docstring says how to add one."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ from rankotom_edge.cli.models import models
 from rankotom_edge.cli.output import INTERRUPTED, drop_output
 from rankotom_edge.cli.replay import replay
 from rankotom_edge.cli.train import train
-from rankotom_edge.interrupts import end_like_ctrl_c
+from rankotom_edge.interrupts import install_end_handlers
 
 LIVE = "Live"
 CALIBRATION = "Calibration"
@@ -30,7 +30,7 @@ MODELS = "Models"
 MACHINE = "This machine"
 
 BAD_INPUT = 2
-BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own 1 would mean that the answer is no
+BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own status, 1, means "the answer is no" here
 
 app = typer.Typer(
     name="rankotom-edge",
@@ -50,7 +50,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="[dim]Exit status: 0 done, 1 the answer is no, 2 bad input, 70 a bug, 130 stopped.[/]"
+    epilog="[dim]Exit status: 0 done, 1 the answer is no, 2 bad input, 70 bug, 130 interrupted.[/]"
 )
 def rankotom_edge(
     version: Annotated[
@@ -59,7 +59,7 @@ def rankotom_edge(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
 ) -> None:
     """Facial expressions with a confidence that means what it says, offline."""
 
@@ -76,9 +76,9 @@ add_command(app, MACHINE, bench)
 
 
 def main() -> None:
-    """Errors are for the person at the keyboard: a line or two, and a traceback only for a bug."""
+    """Prints an error as a line or two, with a traceback only if it is a bug."""
     _open_missing_streams()
-    end_like_ctrl_c()
+    install_end_handlers()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -87,7 +87,7 @@ def main() -> None:
     try:
         app(args=arguments, prog_name="rankotom-edge")
     except SystemExit as ended:
-        # Of a help page that is not read to its end; reports see to it themselves.
+        # The reader of a help page stopped early (``| head -1``); reports handle this themselves.
         if isinstance(ended.__context__, BrokenPipeError):
             sys.exit(0)
         raise
@@ -103,15 +103,15 @@ def main() -> None:
 
 
 def _open_missing_streams() -> None:
-    """A service may start us with its output closed; what is said then goes nowhere. Without an
-    input there are no keys, and no file of ours takes its number."""
+    """A service may start us with closed streams. Opened on /dev/null, output is discarded, no key
+    is read, and none of our files gets the number of a standard stream."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (for as long as we live)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (until the process ends)
 
 
 def _fail(message: str, status: int, debug: bool) -> NoReturn:
-    """While an error is handled."""
+    """Called while an exception is handled."""
     with suppress(OSError):
         if debug:
             traceback.print_exc()

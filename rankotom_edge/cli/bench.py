@@ -8,93 +8,90 @@ from typing import Annotated
 import typer
 
 from calib.errors import RankotomError
-from rankotom_edge.cli.output import (
-    JsonTarget,
-    PlotTarget,
-    check_outputs,
-    show,
-    working,
-    write_json,
-)
-from rankotom_edge.model import embedded as models
+from rankotom_edge.cli.output import ReportOptions, check_outputs, progress, show, write_json
+from rankotom_edge.model import embedded
 
 
 def bench(
+    *,
     source: Annotated[
         str | None,
         typer.Option(
             metavar="SOURCE",
-            help="As [bold]camera[/] takes it; else the demo's portrait as a video of 640 x 480.",
+            help=(
+                "A source, as for [bold]camera[/]. "
+                r"[dim]\[default: the demo as a 640 x 480 video][/]"
+            ),
+            show_default=False,
         ),
     ] = None,
     model: Annotated[
         str, typer.Option(metavar="MODEL", help="An embedded name or an [bold].onnx[/] file.")
-    ] = models.DEFAULT,
+    ] = embedded.DEFAULT,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="The model to time it beside; else FP32 beside INT8, or INT8 beside FP32.",
+            help=(
+                "The model to compare with. "
+                r"[dim]\[default: FP32 for an INT8 model, INT8 for an FP32 one][/]"
+            ),
+            show_default=False,
         ),
     ] = None,
     frames: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Of the source, after the warm-up.")
+        int, typer.Option(min=1, metavar="N", help="Frames to time, after the warm-up.")
     ] = 600,
-    json: JsonTarget = None,
-    plot: PlotTarget = None,
+    report: ReportOptions,
 ) -> None:
     """What reading faces costs on this machine, stage by stage.
     [dim]rankotom-edge bench --model ferplus-fp32 --plot bench.png[/]
 
-    The live loop without a view: the times of detecting, following, cropping
-    and classifying, and how many frames a second it comes to. Then the model
-    beside another one, in turns, for one face and for four, thread by thread.
-    Other programs make all of it slower; the ratios hold.
+    The live loop without a view: how long detecting, following, cropping and
+    classifying take, and how many frames a second that allows. Then the model
+    compared with another, for one face and for four, by number of threads.
+    Other programs slow all of it; the ratios hold.
     """
-    check_outputs(json, plot)
+    check_outputs(report.json, report.plot)
 
-    from rankotom_edge.bench.loop_cost import WARM_UP, clip, compare_models, measure_loop
-    from rankotom_edge.bench.report import (
-        Speeds,
-        cores_here,
-        plot_speeds,
-        speeds_report,
-        swept_threads,
-    )
+    from rankotom_edge.bench.loop_cost import WARM_UP, demo_clip, measure_loop
+    from rankotom_edge.bench.model_comparison import compare_models, thread_counts, usable_cores
+    from rankotom_edge.bench.report import BenchResult, bench_report, plot_bench
+    from rankotom_edge.live.build import open_classifier, open_reader
     from rankotom_edge.model.artifact import load_artifact
-    from rankotom_edge.model.classifier import fastest_classifier
     from rankotom_edge.model.target import target_warning
     from rankotom_edge.sources import open_source
 
-    measured = load_artifact(model)
-    other = load_artifact(against or counterpart(measured.card.precision))
-    notes = [words for words in map(target_warning, (measured.card, other.card)) if words]
-    classifier, why = fastest_classifier(measured)
-    with working("reading faces"), ExitStack() as stack:
-        stack.enter_context(classifier)
-        named = source or str(stack.enter_context(clip(frames + WARM_UP)))
-        opened = stack.enter_context(open_source(named))
-        cost = measure_loop(opened, classifier, frames)
+    with progress("reading faces"), ExitStack() as stack:
+        classifier, notes = stack.enter_context(open_classifier(model))
+        measured = classifier.artifact
+        other = load_artifact(against or counterpart(measured.card.precision))
+        path = source or str(stack.enter_context(demo_clip(frames + WARM_UP)))
+        opened = stack.enter_context(open_source(path))
+        reader = stack.enter_context(open_reader(classifier, stills=opened.photographs))
+        cost = measure_loop(opened, reader, frames)
     if cost is None:
         raise RankotomError(
-            f"{opened.name} gave too few frames: {WARM_UP} go to the warm-up. Give a longer one, "
-            "or none for the demo."
+            f"{opened.name} gave too few frames: the warm-up alone takes {WARM_UP}. Give a longer "
+            "source, or none to use the demo."
         )
-    with working("taking the time of both models, in turns"):
-        beside = compare_models(measured, other, swept_threads(cores_here()))
+    with progress("timing both models"):
+        comparisons = compare_models(measured, other, thread_counts(usable_cores()))
     name = opened.name if source else "demo clip, 640 x 480"
-    speeds = Speeds(name, classifier.provider, measured, other, cost, beside)
+    result = BenchResult(name, classifier.provider, measured, other, cost, comparisons)
+    if warning := target_warning(other.card):
+        notes.append(warning)
     if not any(frame.faces for frame in cost.frames):
         notes.append(f"no face was found in {opened.name}: nothing was cropped or classified")
-    show(speeds_report(speeds), json, [*notes, *([why] if why else [])])
-    if json is not None:
-        write_json(json, speeds.as_json())
-    if plot is not None:
-        plot_speeds(speeds, plot)
+    show(bench_report(result), report.json, notes)
+    if report.json is not None:
+        write_json(report.json, result.as_json())
+    if report.plot is not None:
+        plot_bench(result, report.plot)
 
 
 def counterpart(precision: str) -> str:
-    """The embedded model that a person would hold another one against."""
+    """The embedded model to compare with by default."""
     if precision != "fp32":
-        return models.FP32
-    return models.INT8_S8S8 if models.DEFAULT == models.FP32 else models.INT8
+        return embedded.FP32
+    return embedded.INT8_S8S8 if embedded.DEFAULT == embedded.FP32 else embedded.INT8

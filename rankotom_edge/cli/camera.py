@@ -6,71 +6,37 @@ import math
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.view_options import (
     OUTPUT,
     FastOption,
-    LinesTarget,
-    PictureOption,
-    ViewName,
-    ViewOption,
-    chosen_view,
-    ended_well,
+    ViewOptions,
+    exit_statuses,
     open_view,
-    say_what_it_came_to,
-    snapshot_to,
+    print_summary,
 )
-from rankotom_edge.cli.web_options import (
-    HostOption,
-    NoVideoOption,
-    PortOption,
-    TokenFileOption,
-    count,
-    take_port,
-)
-from rankotom_edge.interrupts import undisturbed
-from rankotom_edge.model import embedded as models
+from rankotom_edge.cli.web_options import WebOptions, prometheus_metrics
+from rankotom_edge.interrupts import delay_interrupts
+from rankotom_edge.model import embedded
 
 MODEL = "How faces are read"
-SESSIONS = "sessions"  # where the r key records to when --record does not say
+SESSIONS = "sessions"  # the r key records to this folder, unless --record names another
 
 
-class Reach(str, Enum):
-    auto = "auto"
-    short = "short"
-    full = "full"
-
-
-class ProviderName(str, Enum):
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-    tensorrt = "tensorrt"
-
-
-def share(text: str) -> float:
-    """A share as people write it: 20%, 20 % or 0.2."""
-    number = text.strip().removesuffix("%").strip()
-    try:
-        value = float(number) / (100 if text.strip().endswith("%") else 1)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no share; write 20% or 0.2") from None
-    if not 0 < value < 1:
-        raise typer.BadParameter(f"{text!r} is not between 0 and 100 %; write 20% or 0.2")
-    return value
-
-
-def camera(
+@dataclass(frozen=True)
+class SourceOptions:
     device: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help=r"The camera's number. [dim]\[default: 0][/]"),
-    ] = None,
+    ] = None
     source: Annotated[
         str | None,
         typer.Option(
@@ -80,36 +46,61 @@ def camera(
                 "images, rtsp://…, http://…, udp://…, a GStreamer pipeline, or [bold]demo[/]."
             ),
         ),
-    ] = None,
-    list_devices: Annotated[
-        bool, typer.Option("--list-devices", help="Show the cameras that there are, and end.")
-    ] = False,
+    ] = None
+    list_devices: Annotated[bool, typer.Option("--list-devices", help="List the cameras.")] = False
     seconds: Annotated[
-        float | None, typer.Option(min=0.0, metavar="N", help="End after so many seconds.")
-    ] = None,
-    frames: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End after so many frames.")
-    ] = None,
-    fast: FastOption = False,
-    view: ViewOption = ViewName.auto,
-    picture: PictureOption = False,
-    host: HostOption = None,
-    port: PortOption = None,
-    token_file: TokenFileOption = None,
-    no_video: NoVideoOption = False,
-    json: LinesTarget = None,
+        float | None, typer.Option(min=0.0, metavar="N", help="End after N seconds.")
+    ] = None
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after N frames.")] = (
+        None
+    )
+    fast: FastOption = False
+
+    def check(self) -> None:
+        if self.device is not None and self.source is not None:
+            raise typer.BadParameter("give --device or --source, not both")
+        if self.seconds is not None and not math.isfinite(self.seconds):
+            raise typer.BadParameter("--seconds takes a number of seconds")
+
+    @property
+    def name(self) -> str:
+        return self.source if self.source is not None else str(self.device or 0)
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE|-",
+            help="Write one JSON object a line for every frame; [bold]-[/] is standard output.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     record: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Record a session: the readings, no pictures. Also where the r key records to.",
+            help=(
+                "Record a session: the readings, without pictures. The r key records to the same "
+                "folder."
+            ),
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
+    ] = None
     record_video: Annotated[
         bool,
-        typer.Option("--record-video", help="Record the pictures as well.", rich_help_panel=OUTPUT),
-    ] = False,
+        typer.Option("--record-video", help="Record the pictures too.", rich_help_panel=OUTPUT),
+    ] = False
+
+    def check(self) -> None:
+        if self.record_video and self.record is None:
+            raise typer.BadParameter("--record-video needs --record DIR, the folder to record to")
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
     model: Annotated[
         str,
         typer.Option(
@@ -117,89 +108,106 @@ def camera(
             help="An embedded name or an [bold].onnx[/] file.",
             rich_help_panel=MODEL,
         ),
-    ] = models.DEFAULT,
+    ] = embedded.DEFAULT
     max_error: Annotated[
-        str,
+        float,
         typer.Option(
+            parser=parse_share,
             metavar="SHARE",
             help=(
-                "How often a reading may be wrong before it is called unsure. It becomes the "
-                "confidence that is needed, by the model's own reliability table."
+                "The error budget: how often a reading may be wrong before it is called unsure. "
+                "The model's reliability table turns it into a confidence threshold. "
+                r"[dim]\[default: 50%][/]"
             ),
+            show_default=False,
             rich_help_panel=MODEL,
         ),
-    ] = "50%",
+    ] = 0.5
     reach: Annotated[
-        Reach,
+        Literal["auto", "short", "full"],
         typer.Option(
             metavar="NAME",
             help=(
-                "[bold]auto[/]: near faces at once, and far ones, to some five metres, within a "
-                "second; short: near ones alone; full: far ones at once, three times as slow."
+                "How far away faces are found. [bold]auto[/]: near ones at once, far ones (to "
+                "about 5 m) within a second; short: near ones only; full: far ones at once, but "
+                "three times slower."
             ),
             rich_help_panel=MODEL,
         ),
-    ] = Reach.auto,
+    ] = "auto"
     provider: Annotated[
-        ProviderName,
+        Literal["auto", "cpu", "cuda", "tensorrt"],
         typer.Option(
             metavar="NAME",
             help=(
-                "cpu, cuda or tensorrt; [bold]auto[/] is an engine of the model where there is "
-                "one, else the GPU where it works, else the CPU."
+                "What runs the model: cpu, cuda or tensorrt. [bold]auto[/] uses a TensorRT engine "
+                "of the model if there is one, else the GPU if it works, else the CPU."
             ),
             rich_help_panel=MODEL,
         ),
-    ] = ProviderName.auto,
+    ] = "auto"
     threads: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Of the model.", rich_help_panel=MODEL)
-    ] = 1,
+        int,
+        typer.Option(
+            min=1, metavar="N", help="CPU threads that run the model.", rich_help_panel=MODEL
+        ),
+    ] = 1
+
+    def check(self) -> None:
+        if not 0 < self.max_error < 1:
+            raise typer.BadParameter("--max-error must be more than 0 and less than 100 %")
+
+
+def camera(
+    *,
+    source: SourceOptions,
+    view: ViewOptions,
+    web: WebOptions,
+    output: RecordingOptions,
+    reading: ReadingOptions,
 ) -> None:
     """Live: every face with calibrated bars, blends and when it is unsure.
     [dim]rankotom-edge camera --device 0[/]
 
     Without a camera: [bold]rankotom-edge camera --source demo[/]; without a screen:
-    [bold]--view web[/]. In every view [bold]h[/] shows the keys. It names the expression that
-    is seen, not what a person feels. Nothing is written unless you ask for it.
+    [bold]--view web[/]. In every view [bold]h[/] shows the keys. The reading names the
+    expression on the face, not what the person feels. Nothing is written
+    unless you ask for it.
     """
-    if list_devices:
-        _show_cameras()
+    if source.list_devices:
+        print_cameras()
         return
-    if device is not None and source is not None:
-        raise typer.BadParameter("give --device or --source, not both")
-    if record_video and record is None:
-        raise typer.BadParameter("--record-video needs --record DIR, to say where to")
-    if seconds is not None and not math.isfinite(seconds):
-        raise typer.BadParameter("--seconds takes a number of seconds")
-    budget = share(max_error)
-    shown = chosen_view(view, json)
-    serving = take_port(shown, host, port, token_file, no_video)
+    for options in (source, output, reading):
+        options.check()
+    shown = view.resolve(output.json)
+    if shown != "web":
+        web.check_unused()
+    port = web.reserve_port() if shown == "web" else None
 
-    with undisturbed():
+    with delay_interrupts():
         from rankotom_edge.live.build import open_classifier, open_reader
-        from rankotom_edge.live.key_actions import KeyActions, Sink
-        from rankotom_edge.live.loop import Stop, run_loop
+        from rankotom_edge.live.key_actions import KeyActions
+        from rankotom_edge.live.loop import Sink, Stop, run_loop
         from rankotom_edge.live.run_stats import RunStats
         from rankotom_edge.publish.json_lines import json_lines
         from rankotom_edge.readings.drift_monitor import DriftMonitor
-        from rankotom_edge.recording.session import Recorder, describe_session
+        from rankotom_edge.recording.recorder import Recorder, describe_session
         from rankotom_edge.sources import open_source
+        from rankotom_edge.views.window.snapshot import save_snapshot
 
-    with ended_well(), ExitStack() as stack:
-        if serving is not None:
-            stack.enter_context(serving)
-        # Before the model: a camera wakes up while it loads, and an absent one is told at once.
-        opened = stack.enter_context(
-            open_source(
-                source if source is not None else str(device or 0),
-                paced=shown is not ViewName.none and not fast,
-            )
+    with exit_statuses(), ExitStack() as stack:
+        if port is not None:
+            stack.enter_context(port)
+        # Before the model: the camera starts while it loads, and a missing camera shows at once.
+        paced = shown != "none" and not source.fast
+        opened = stack.enter_context(open_source(source.name, paced=paced))
+        classifier, notes = stack.enter_context(
+            open_classifier(reading.model, reading.provider, reading.threads)
         )
-        classifier, notes = stack.enter_context(open_classifier(model, provider.value, threads))
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         reader = stack.enter_context(
-            open_reader(classifier, reach.value, budget, stills=opened.photographs)
+            open_reader(classifier, reading.reach, reading.max_error, stills=opened.photographs)
         )
         artifact = classifier.artifact
 
@@ -211,40 +219,35 @@ def camera(
                 fps=opened.fps,
                 still=opened.still,
                 photographs=opened.photographs,
-                options={"max_error": budget, "reach": reach.value},
+                options={"max_error": reading.max_error, "reach": reading.reach},
             )
-            return Recorder(record or Path(SESSIONS), metadata, record_video)
+            return Recorder(output.record or Path(SESSIONS), metadata, output.record_video)
 
-        metrics = None if serving is None else count(artifact)
+        metrics = None if port is None else prometheus_metrics(artifact)
         sinks: list[Sink] = [] if metrics is None else [metrics]
-        if json is not None:
-            sinks.append(stack.enter_context(json_lines(json)))
-        desk = stack.enter_context(
-            KeyActions(
-                sinks=sinks,
-                record=start_recording,
-                snapshot=snapshot_to(record or Path(), artifact.card),
-            )
-        )
-        if record is not None:
-            desk.toggle_recording()
-        tally = RunStats(time.monotonic())
-        streaming = shown is ViewName.none and json is not None
-        stack.callback(say_what_it_came_to, tally, opened, quiet=streaming)
+        if output.json is not None:
+            sinks.append(stack.enter_context(json_lines(output.json)))
+        snapshot = partial(save_snapshot, output.record or Path(), artifact.card)
+        actions = stack.enter_context(KeyActions(start_recording, snapshot))
+        if output.record is not None:
+            actions.toggle_recording()
+        stats = RunStats(time.monotonic())
+        streaming = shown == "none" and output.json is not None
+        stack.callback(print_summary, stats, opened, problems_only=streaming)
         screen = stack.enter_context(
-            open_view(shown, artifact.card, picture)
-            if serving is None or metrics is None
-            else serving.open(artifact, metrics)
+            open_view(shown, artifact.card, view.picture)
+            if port is None or metrics is None
+            else port.open_page(artifact, metrics)
         )
-        monitor = DriftMonitor(artifact.card)
-        run_loop(opened, reader, screen, desk, tally, Stop(frames, seconds), monitor)
+        stop, monitor = Stop(source.frames, source.seconds), DriftMonitor(artifact.card)
+        run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor)
 
 
-def _show_cameras() -> None:
+def print_cameras() -> None:
     from rankotom_edge.sources import list_cameras
 
-    found = list_cameras()
-    for each in found:
+    cameras = list_cameras()
+    for each in cameras:
         typer.echo(each)
-    if not found:
-        typer.echo("No camera is here. To see it at work without one: --source demo")
+    if not cameras:
+        typer.echo("No camera found. To try the program without one: --source demo")

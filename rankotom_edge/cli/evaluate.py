@@ -1,4 +1,6 @@
-"""``rankotom-edge evaluate``: what a model's confidence is worth."""
+"""``rankotom-edge evaluate``: accuracy and calibration of a model."""
+
+from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
@@ -6,30 +8,25 @@ from typing import Annotated
 import typer
 
 from rankotom_edge.cli.output import (
-    JsonTarget,
-    PlotTarget,
-    Resamples,
-    Seed,
+    BootstrapOptions,
+    ReportOptions,
     check_outputs,
+    progress,
     show,
-    working,
     write_json,
 )
 from rankotom_edge.cli.predictions import (
     PREDICTIONS_HELP,
-    DataOption,
-    DatasetOption,
-    FacesChoice,
-    HalfOption,
-    SplitOption,
-    check_saved_name,
-    entitled,
-    predictions_from,
+    FacesOptions,
+    check_npz_name,
+    load_predictions,
     save_predictions,
+    with_title,
 )
 
 
 def evaluate(
+    *,
     predictions: Annotated[
         str | None,
         typer.Argument(metavar="PREDICTIONS", help=PREDICTIONS_HELP, show_default=False),
@@ -39,67 +36,59 @@ def evaluate(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="Instead, ask a model, by name or [bold].onnx[/] file, about the faces below.",
+            help="A model to run on the faces below instead: a name or an [bold].onnx[/] file.",
         ),
     ] = None,
-    json: JsonTarget = None,
-    plot: PlotTarget = None,
+    report: ReportOptions,
     save: Annotated[
         Path | None,
-        typer.Option(
-            "--save-predictions", metavar="FILE.npz", help="Keep the predictions, for later."
-        ),
+        typer.Option("--save-predictions", metavar="FILE.npz", help="Save the predictions."),
     ] = None,
-    dataset: DatasetOption = None,
-    data: DataOption = None,
-    split: SplitOption = None,
-    half: HalfOption = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
+    faces: FacesOptions,
+    bootstrap: BootstrapOptions,
 ) -> None:
     """What a model's confidence is worth: its accuracy and calibration.
     [dim]rankotom-edge evaluate predictions.npz --plot reliability.png[/]
 
-    Every figure comes with its 95 % interval. A calibration error also comes
+    Every metric comes with its 95 % interval. A calibration error also comes
     with its [bold]floor[/]: what a perfectly calibrated model with the same
     confidences would show, by chance, on as many faces.
     """
     from calib.blends import compound_heatmap
     from calib.evaluation import evaluate as measure
-    from calib.reports.terminal import evaluation_report, heatmap_as_json
+    from calib.reports.terminal import evaluation_report
     from calib.reports.wording import model_name
 
     named = model or predictions
     if named is None or (model and predictions):
         raise typer.BadParameter("give either a file of predictions or --model")
-    choice = FacesChoice(dataset, data, split, half)
-    choice.check_needed(named)
-    check_saved_name(save)
-    check_outputs(json, plot, [save])
-    source = predictions_from(named, choice)
-    read = source.predictions
+    faces.check_needed(named)
+    check_npz_name(save)
+    check_outputs(report.json, report.plot, [save])
+    loaded = load_predictions(named, faces)
+    values = loaded.predictions
     if save is not None:
-        save_predictions(read, save)
-    with working(f"resampling {len(read):,} predictions"):
+        save_predictions(values, save)
+    with progress(f"resampling {len(values):,} predictions"):
         evaluation = measure(
-            read,
-            temperature=source.temperature,
-            model=source.model,
-            resamples=resamples,
-            seed=seed,
+            values,
+            temperature=loaded.temperature,
+            model=loaded.model,
+            resamples=bootstrap.resamples,
+            seed=bootstrap.seed,
         )
     heatmap = None
-    if read.votes is not None and len(read.classes) > 1:
-        heatmap = compound_heatmap(read.probabilities, read.votes, read.classes)
-    titled, faces = evaluation, None
-    if source.faces is not None:
-        titled = entitled(evaluation, f"{model_name(evaluation)} on {source.faces.name}")
-        faces = source.faces.as_json()
-    show(evaluation_report(titled, heatmap), json, source.caveats)
-    if json is not None:
-        compounds = None if heatmap is None else heatmap_as_json(heatmap)
-        write_json(json, {**evaluation.as_json(), "compounds": compounds, "data": faces})
-    if plot is not None:
-        from calib.reports.plots import plot_evaluation
+    if values.votes is not None and len(values.classes) > 1:
+        heatmap = compound_heatmap(values.probabilities, values.votes, values.classes)
+    titled, data = evaluation, None
+    if loaded.faces is not None:
+        titled = with_title(evaluation, f"{model_name(evaluation)} on {loaded.faces.name}")
+        data = loaded.faces.as_json()
+    show(evaluation_report(titled, heatmap), report.json, loaded.caveats)
+    if report.json is not None:
+        compounds = None if heatmap is None else heatmap.as_json()
+        write_json(report.json, {**evaluation.as_json(), "compounds": compounds, "data": data})
+    if report.plot is not None:
+        from calib.reports.evaluation_plot import plot_evaluation
 
-        plot_evaluation(titled, plot, heatmap)
+        plot_evaluation(titled, report.plot, heatmap)

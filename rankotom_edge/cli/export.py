@@ -1,29 +1,21 @@
-"""``rankotom-edge export``: a run as a model file, and a model file made smaller or an engine."""
+"""``rankotom-edge export``: a run as a model file; a model file in INT8, FP16 or TensorRT."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from enum import Enum
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from calib.errors import RankotomError
-from rankotom_edge.cli.drift_limits import (
-    AccuracyLimit,
-    AeceLimit,
-    EceLimit,
-    FlipsLimit,
-    chosen_limits,
-)
+from rankotom_edge.cli.drift_limits import LimitOptions
 from rankotom_edge.cli.extras import extra
+from rankotom_edge.cli.option_groups import given_options
 from rankotom_edge.cli.output import (
-    JsonTarget,
-    PlotTarget,
-    Resamples,
-    Seed,
+    BootstrapOptions,
+    ReportOptions,
     check_outputs,
     show,
     write_json,
@@ -35,46 +27,89 @@ CHECKPOINT = "checkpoint.safetensors"
 SMALLER = "A smaller file"
 
 
-class TargetName(str, Enum):
-    x86 = "x86"
-    arm = "arm"
-    tensorrt = "tensorrt"
+@dataclass(frozen=True)
+class FormatOptions:
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Quantize to 8-bit integers.", rich_help_panel=SMALLER)
+    ] = False
+    fp16: Annotated[
+        bool,
+        typer.Option(
+            "--fp16", help="Convert to 16-bit floats, for a GPU.", rich_help_panel=SMALLER
+        ),
+    ] = False
+    tensorrt: Annotated[
+        bool,
+        typer.Option(
+            "--tensorrt", help="Build a TensorRT engine for this GPU.", rich_help_panel=SMALLER
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    target: Annotated[
+        Literal["x86", "arm", "tensorrt"] | None,
+        typer.Option(
+            metavar="NAME",
+            help=(
+                "What the file is for: x86, arm or tensorrt. "
+                r"[dim]\[default: this machine's kind][/]"
+            ),
+            show_default=False,
+            rich_help_panel=SMALLER,
+        ),
+    ] = None
+    allow_slower: Annotated[
+        bool,
+        typer.Option(
+            "--allow-slower",
+            help="Accept a file that is slower here than FP32.",
+            rich_help_panel=SMALLER,
+        ),
+    ] = False
+    keep_rejected: Annotated[
+        bool,
+        typer.Option(
+            "--keep-rejected",
+            help="Keep a file that the gate rejected, as NAME.rejected.onnx.",
+            rich_help_panel=SMALLER,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class CalibrationFacesOptions:
+    data: DataOption = None
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|SESSION",
+            help=(
+                "Instead: a folder of face photos, or a session with video. The gate then checks "
+                "agreement with FP32, but not ECE."
+            ),
+            rich_help_panel=FACES,
+        ),
+    ] = None
 
 
 def export(
+    *,
     model: Annotated[
         str | None,
         typer.Argument(
             metavar="MODEL",
             help=(
-                "A training run, to make the FP32 file of; or a model ([bold].onnx[/] file or "
+                "A training run, to write as an FP32 file; or a model ([bold].onnx[/] file or "
                 rf"embedded name), to make smaller. [dim]\[default: {FP32}, or {INT8_S8S8} for "
                 "--tensorrt alone][/]"
             ),
             show_default=False,
         ),
     ] = None,
-    int8: Annotated[
-        bool,
-        typer.Option("--int8", help="Quantize to bytes.", rich_help_panel=SMALLER),
-    ] = False,
-    fp16: Annotated[
-        bool,
-        typer.Option("--fp16", help="Halve the floats, for a GPU.", rich_help_panel=SMALLER),
-    ] = False,
-    tensorrt: Annotated[
-        bool,
-        typer.Option("--tensorrt", help="Build the engine of this GPU.", rich_help_panel=SMALLER),
-    ] = False,
-    target: Annotated[
-        TargetName | None,
-        typer.Option(
-            metavar="NAME",
-            help="What it is for: x86, arm or tensorrt. [dim]\\[default: what this machine is][/]",
-            show_default=False,
-            rich_help_panel=SMALLER,
-        ),
-    ] = None,
+    format_: FormatOptions,
+    gate: GateOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -82,150 +117,108 @@ def export(
             "-o",
             metavar="FILE.onnx",
             help=(
-                "The file to write; the model is named so. "
-                r"[dim]\[default: here, by the parent's name][/]"
+                "The file to write, which also names the model. "
+                r"[dim]\[default: in this folder, named after MODEL][/]"
             ),
             show_default=False,
         ),
     ] = None,
-    allow_slower: Annotated[
-        bool,
-        typer.Option(
-            "--allow-slower", help="Even if it is slower than FP32 here.", rich_help_panel=SMALLER
-        ),
-    ] = False,
-    keep_rejected: Annotated[
-        bool,
-        typer.Option(
-            "--keep-rejected",
-            help="Keep what the gate turned down, as NAME.rejected.onnx.",
-            rich_help_panel=SMALLER,
-        ),
-    ] = False,
     mirror: Annotated[
         bool,
         typer.Option(
             "--mirror/--no-mirror",
-            help="Of a run: see each face mirrored too: surer, in twice the time.",
+            help="For a run: average each face with its mirror image; surer, but twice as slow.",
         ),
     ] = True,
-    json: JsonTarget = None,
-    plot: PlotTarget = None,
-    ece_limit: EceLimit = None,
-    aece_limit: AeceLimit = None,
-    accuracy_limit: AccuracyLimit = None,
-    flips_limit: FlipsLimit = None,
-    data: DataOption = None,
-    unlabelled: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR|SESSION",
-            help=(
-                "Instead: a folder of face photos, or a session with video. Agreement with FP32 "
-                "is checked, and ECE is not."
-            ),
-            rich_help_panel=FACES,
-        ),
-    ] = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
+    report: ReportOptions,
+    limit: LimitOptions,
+    faces: CalibrationFacesOptions,
+    bootstrap: BootstrapOptions,
 ) -> None:
     """The file that runs on the device, and what it cost in confidence.
     [dim]rankotom-edge export --int8[/]
 
-    A run becomes one FP32 file that answers as torch does. [bold]--int8[/] and
-    [bold]--fp16[/] make that smaller, without torch, and print the calibration drift.
-    Where the gate says no, the guilty layers are found and restored to FP32;
-    where that does not help either, there is no file and the exit status is 1.
+    A run becomes an FP32 file that answers as torch does. [bold]--int8[/] and [bold]--fp16[/]
+    make a model smaller, without torch, and print the calibration drift. If
+    the gate says no, the layers to blame go back to FP32; if that does not
+    help either, no file is written and the exit status is 1.
     """
-    if int8 and fp16:
+    if format_.int8 and format_.fp16:
         raise typer.BadParameter("give --int8 or --fp16, not both")
     if output is not None and output.suffix != ".onnx":
-        raise RankotomError(f"A model file ends in .onnx, and {output} does not.")
-    smaller = int8 or fp16
-    given = {
-        "--target": target is not None,
-        "--output": output is not None,
-        "--allow-slower": allow_slower,
-        "--keep-rejected": keep_rejected,
-        "--no-mirror": not mirror,
-        "--plot": plot is not None,
-        "--ece-limit": ece_limit is not None,
-        "--aece-limit": aece_limit is not None,
-        "--accuracy-limit": accuracy_limit is not None,
-        "--flips-limit": flips_limit is not None,
-        "--data": data is not None,
-        "--unlabelled": unlabelled is not None,
-    }
-    if not (smaller or tensorrt):
-        leave_out(given, "of a training run", but=("--output", "--no-mirror", "--data"))
-        _export_run(model, output, data, mirror, json)
+        raise RankotomError(f"The name of a model file ends in .onnx; {output} does not.")
+    smaller = format_.int8 or format_.fp16
+    given = [name for group in (gate, limit, faces) for name in given_options(group)]
+    given += [] if output is None else ["--output"]
+    given += [] if mirror else ["--no-mirror"]
+    given += [] if report.plot is None else ["--plot"]
+    if not (smaller or format_.tensorrt):
+        allowed = ("--output", "--no-mirror", "--data")
+        refuse("an export of a training run", set(given) - set(allowed))
+        _export_run(model, output, faces.data, mirror, report.json)
         return
     if model is not None and (Path(model).is_dir() or model.endswith(".safetensors")):
         raise RankotomError(
-            f"{model} is a training run. Make its FP32 file first, with rankotom-edge export "
-            f"{model} -o FP32.onnx, and give that."
+            f"{model} is a training run. Write its FP32 file first, with rankotom-edge export "
+            f"{model} -o FP32.onnx, and name that."
         )
     if not smaller:
-        leave_out(given, "of an engine alone", but=())
-        check_outputs(json)
+        refuse("an export of an engine alone", given)
+        check_outputs(report.json)
         engine = _build_engine(model or INT8_S8S8)
-        if json is None:
+        if report.json is None:
             _show_engine(engine)
         else:
-            write_json(json, engine)
+            write_json(report.json, engine)
         return
-    pointless = {"--no-mirror"} | ({"--target"} if fp16 else set())
-    if unlabelled is not None:
-        pointless |= {"--data", "--plot", "--ece-limit", "--aece-limit", "--accuracy-limit"}
-    leave_out(
-        given,
-        "of half floats" if fp16 else "without labels" if unlabelled else "of bytes",
-        but=given.keys() - pointless,
-    )
+    refuse("an INT8 or FP16 export", {"--no-mirror"} & set(given))
+    if format_.fp16:
+        refuse("an FP16 export", {"--target"} & set(given))
+    if faces.unlabelled is not None:
+        labelled = {"--data", "--plot", "--ece-limit", "--aece-limit", "--accuracy-limit"}
+        refuse("an export without labels", labelled & set(given))
 
-    from rankotom_edge.cli.quantize import Wish, make_smaller
+    from rankotom_edge.cli.quantize import QuantizeRequest, make_smaller
     from rankotom_edge.model.machine import this_machine
 
-    if tensorrt:
+    if format_.tensorrt:
         from rankotom_edge.model.tensorrt_engine import this_device
 
-        if target not in (None, TargetName.tensorrt):
+        if gate.target not in (None, "tensorrt"):
             raise typer.BadParameter(
                 "--tensorrt builds from a model for tensorrt; leave out --target"
             )
-        this_device()  # what is missing for the engine is better told before the work
-    wish = Wish(
+        this_device()  # raises before the work if the engine cannot be built here
+    request = QuantizeRequest(
         model=model or FP32,
-        precision="int8" if int8 else "fp16",
-        target="tensorrt" if tensorrt or fp16 else target.value if target else this_machine(),
+        precision="int8" if format_.int8 else "fp16",
+        target="tensorrt" if format_.tensorrt or format_.fp16 else gate.target or this_machine(),
         output=output,
-        limits=chosen_limits(ece_limit, aece_limit, accuracy_limit, flips_limit),
-        allow_slower=allow_slower,
-        keep_rejected=keep_rejected,
-        data=data,
-        unlabelled=unlabelled,
-        resamples=resamples,
-        seed=seed,
+        limits=limit.limits(),
+        allow_slower=gate.allow_slower,
+        keep_rejected=gate.keep_rejected,
+        data=faces.data,
+        unlabelled=faces.unlabelled,
+        resamples=bootstrap.resamples,
+        seed=bootstrap.seed,
     )
-    written, document = make_smaller(wish, json, plot)
+    written, document = make_smaller(request, report.json, report.plot)
     try:
-        if tensorrt and written is not None:
+        if format_.tensorrt and written is not None:
             document["engine"] = _build_engine(str(written))
-    finally:  # the file is there, whatever becomes of its engine
-        if json is not None:
-            write_json(json, document)
-    if json is None and "engine" in document:
+    finally:  # the model file exists even if its engine cannot be built
+        if report.json is not None:
+            write_json(report.json, document)
+    if report.json is None and "engine" in document:
         _show_engine(document["engine"])
     if written is None:
         raise typer.Exit(1)
 
 
-def leave_out(given: Mapping[str, bool], what: str, *, but: Iterable[str]) -> None:
-    """To pass over in silence what was asked for would mislead."""
-    pointless = [name for name, is_given in given.items() if is_given and name not in set(but)]
-    if pointless:
-        raise typer.BadParameter(f"an export {what} has no use for {' and '.join(pointless)}")
+def refuse(what: str, options: Collection[str]) -> None:
+    """Options that would have no effect are an error: the user expects one."""
+    if options:
+        raise typer.BadParameter(f"{what} has no use for {' and '.join(sorted(options))}")
 
 
 def _export_run(
@@ -234,19 +227,21 @@ def _export_run(
     from rich.console import Group
 
     from calib.reports.widgets import note
-    from rankotom_edge.cli.models import card_report
+    from rankotom_edge.cli.model_report import card_report
 
     if model is None:
-        raise typer.BadParameter("give the folder of a training run, or --int8, --fp16, --tensorrt")
+        raise typer.BadParameter(
+            "name the folder of a training run, or add --int8, --fp16 or --tensorrt"
+        )
     run = Path(model)
     if not run.exists():
         raise RankotomError(
-            f"There is no training run {model}. To make a model smaller, say how: --int8 or --fp16."
+            f"There is no training run {model}. To make a model smaller, add --int8 or --fp16."
         )
     if run.suffix == ".onnx":
         raise RankotomError(f"{model} is a model file already. Make it smaller with --int8.")
     if output is None:
-        raise typer.BadParameter("say where to: --output FILE.onnx")
+        raise typer.BadParameter("name the file to write: --output FILE.onnx")
     check_outputs(json, others=[output])
     with extra("train"):
         from export.to_onnx import export_checkpoint

@@ -1,4 +1,4 @@
-"""Optional dependencies: a command that lacks one says which extra to install."""
+"""Optional dependencies: the error of a command that lacks one names the extra to install."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ def extra(name: str) -> Iterator[None]:
     >>> with extra("train"):
     ...     from train.loop import train
 
-    A module of ours that is missing is a bug and passes through.
+    If a module of ours is missing, that is a bug: the error passes through.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""How the help pages look: no types where there is nothing to type, and the example on its own."""
+"""How the help pages look: no types beside flags, and the example on a line of its own."""
 
 import inspect
 from collections.abc import Callable
@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from rankotom_edge.cli.option_groups import expand_groups
 
 
 class CommandPage(TyperCommand):
@@ -19,7 +21,7 @@ class OverviewPage(TyperGroup):
 
 
 def without_types(parameters: list[Any]) -> list[Any]:
-    """typer 0.29 writes <bool> beside every flag and <str> beside an argument that has a name."""
+    """typer 0.29 prints <bool> beside every flag and <str> beside a named argument."""
     for parameter in parameters:
         if parameter.param_type_name == "argument":
             parameter.display_type_rich = _no_type
@@ -35,8 +37,8 @@ def _no_type(ctx: Any) -> None:
 def add_command(app: typer.Typer, panel: str, command: Callable[..., None]) -> None:
     """The docstring opens with the purpose and, on the next line, an example.
 
-    Both stand in the list of commands. On the command's own page typer would run the two
-    together; there a blank line is between them.
+    Both appear in the list of commands. On the command's own page a blank line separates them,
+    or typer would join the two lines.
     """
     page = inspect.getdoc(command) or ""
     opening = page.partition("\n\n")[0]
@@ -45,4 +47,4 @@ def add_command(app: typer.Typer, panel: str, command: Callable[..., None]) -> N
         rich_help_panel=panel,
         short_help=opening,
         help=page.replace("\n", "\n\n", 1),
-    )(command)
+    )(expand_groups(command))

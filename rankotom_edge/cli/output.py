@@ -1,10 +1,13 @@
 """Where a report goes: the terminal, ``--json FILE`` or ``-``, ``--plot FILE.png``."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,30 +19,45 @@ from rankotom_edge.publish.json_lines import STDOUT
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-INTERRUPTED = 130  # the exit status after Ctrl-C, by custom 128 and the signal
+INTERRUPTED = 130  # exit status after Ctrl-C: 128 plus the signal's number, by convention
 
 JsonTarget = Annotated[
     str | None,
     typer.Option(
         "--json",
         metavar="FILE|-",
-        help="Write the figures as JSON; [bold]-[/] is standard output.",
+        help="Write the results as JSON; [bold]-[/] is standard output.",
     ),
 ]
 PlotTarget = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE.png", help="Draw the report as a picture."),
 ]
-Resamples = Annotated[
-    int, typer.Option(min=10, metavar="N", help="To find the intervals and the floor.")
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The same seed, the same intervals.")]
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    json: JsonTarget = None
+    plot: PlotTarget = None
+
+
+@dataclass(frozen=True)
+class BootstrapOptions:
+    resamples: Annotated[
+        int,
+        typer.Option(
+            min=10, metavar="N", help="Bootstrap resamples for the intervals and the floor."
+        ),
+    ] = 1000
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the bootstrap resamples.")
+    ] = 0
 
 
 def check_outputs(
     json_target: str | None, plot: Path | None = None, others: Iterable[Path | None] = ()
 ) -> None:
-    """Before the work: a report that cannot be written is better not waited for."""
+    """Called before the work, so that an output that cannot be written costs no time."""
     from calib.files import check_target
 
     if plot is not None:
@@ -48,7 +66,7 @@ def check_outputs(
         if plot.suffix.lower() not in FORMATS:
             *most, last = FORMATS
             raise RankotomError(
-                f"cannot draw {plot}: a picture's name ends in {', '.join(most)} or {last}"
+                f"cannot draw {plot}: the name of a picture ends in {', '.join(most)} or {last}"
             )
     named = None if json_target in (None, STDOUT) else Path(str(json_target))
     paths = [path for path in (named, plot, *others) if path is not None]
@@ -56,25 +74,23 @@ def check_outputs(
         check_target(path)
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise RankotomError(f"{twice} cannot be two files at once; name another.")
+        raise RankotomError(f"{twice} is named for two outputs; name another file for one of them.")
 
 
-def write_json(target: str, figures: Mapping[str, object]) -> None:
-    text = json.dumps(figures, indent=2, allow_nan=False) + "\n"
+def write_json(target: str, document: Mapping[str, object]) -> None:
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     if target == STDOUT:
         _print(text)
         return
-    from calib.files import replacing
+    from calib.files import replace_file
 
-    with replacing(Path(target)) as temporary:
+    with replace_file(Path(target)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def show(report: "RenderableType", json_target: str | None, notes: Iterable[str] = ()) -> None:
-    """Print the report and what to bear in mind with it.
-
-    Where standard output belongs to the JSON, only the notes, on standard error.
-    """
+def show(report: RenderableType, json_target: str | None, notes: Iterable[str] = ()) -> None:
+    """Print the report and its notes; if JSON goes to standard output, only the notes, on
+    standard error."""
     if json_target == STDOUT:
         for words in notes:
             print(f"note: {words}", file=sys.stderr)
@@ -91,7 +107,7 @@ def show(report: "RenderableType", json_target: str | None, notes: Iterable[str]
 
 
 def _print(text: str) -> None:
-    """A reader who has seen enough (``| head -1``) is no error: the command keeps its status."""
+    """A reader that stops early (``| head -1``) is no error: the exit status stays."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -102,20 +118,21 @@ def _print(text: str) -> None:
 
 
 def drop_output() -> None:
-    """What is still buffered has nowhere to go, and Python would try again as it ends."""
+    """Redirect standard output to nowhere: Python would fail to flush it when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 @contextmanager
-def working(message: str) -> Iterator[None]:
-    """A spinner on standard error while the statistics run; nothing where no one watches."""
+def progress(message: str) -> Iterator[Callable[[str], None]]:
+    """A spinner on standard error, if that is a terminal; yields a function that changes its
+    message."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda message: None
         return
-    with console.status(message):
-        yield
+    with console.status(message) as status:
+        yield status.update

@@ -1,17 +1,16 @@
-"""The ways to name predictions on the command line, in one place for every command.
+"""How commands name predictions: a file that holds them, or a model and the faces it reads."""
 
-A predictions file has the labels inside. A model needs faces: a data set, its folder, a split.
-"""
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli.option_groups import given_options
 
 if TYPE_CHECKING:
     from calib.evaluation import Evaluation
@@ -27,34 +26,6 @@ MODEL_HELP = "a model ([bold].onnx[/] file or embedded name), which reads the fa
 FACES = "Faces, for a model"
 FILES = (".npz", ".csv")
 
-
-class Dataset(str, Enum):
-    ferplus = "ferplus"
-    rafdb = "rafdb"
-    affectnet = "affectnet"
-
-
-class Split(str, Enum):
-    train = "train"
-    valid = "valid"
-    test = "test"
-
-
-class Half(str, Enum):
-    choose = "choose"
-    report = "report"
-
-
-DatasetOption = Annotated[
-    Dataset | None,
-    typer.Option(
-        "--dataset",
-        metavar="NAME",
-        help=r"[bold]ferplus[/], rafdb or affectnet. [dim]\[default: ferplus][/]",
-        show_default=False,
-        rich_help_panel=FACES,
-    ),
-]
 DataOption = Annotated[
     Path | None,
     typer.Option(
@@ -68,71 +39,83 @@ DataOption = Annotated[
         rich_help_panel=FACES,
     ),
 ]
-SplitOption = Annotated[
-    Split | None,
-    typer.Option(
-        "--split",
-        metavar="NAME",
-        help=r"Its part: train, [bold]valid[/] or test. [dim]\[default: valid][/]",
-        show_default=False,
-        rich_help_panel=FACES,
-    ),
-]
-HalfOption = Annotated[
-    Half | None,
-    typer.Option(
-        "--half",
-        metavar="NAME",
-        help=(
-            "Half of that part: [bold]choose[/], on which the model and its temperature were "
-            "chosen, or [bold]report[/], kept to report on it."
-        ),
-        rich_help_panel=FACES,
-    ),
-]
 
 
 @dataclass(frozen=True)
-class FacesChoice:
-    """The options above; None where one was not given."""
+class FacesOptions:
+    """The labelled faces that a model reads."""
 
-    dataset: Dataset | None = None
-    data: Path | None = None
-    split: Split | None = None
-    half: Half | None = None
+    dataset: Annotated[
+        Literal["ferplus", "rafdb", "affectnet"] | None,
+        typer.Option(
+            metavar="NAME",
+            help=r"[bold]ferplus[/], rafdb or affectnet. [dim]\[default: ferplus][/]",
+            show_default=False,
+            rich_help_panel=FACES,
+        ),
+    ] = None
+    data: DataOption = None
+    split: Annotated[
+        Literal["train", "valid", "test"] | None,
+        typer.Option(
+            metavar="NAME",
+            help=r"train, [bold]valid[/] or test. [dim]\[default: valid][/]",
+            show_default=False,
+            rich_help_panel=FACES,
+        ),
+    ] = None
+    half: Annotated[
+        Literal["choose", "report"] | None,
+        typer.Option(
+            metavar="NAME",
+            help=(
+                "Half of the split: [bold]choose[/], on which the model and its temperature were "
+                "chosen, or [bold]report[/], held out to report on."
+            ),
+            rich_help_panel=FACES,
+        ),
+    ] = None
 
     def check_needed(self, *named: str) -> None:
-        """These options choose faces for a model; to pass them over in silence would mislead."""
-        given = [f"--{option.name}" for option in fields(self) if getattr(self, option.name)]
+        """Refuses these options if only predictions files are named: they would have no effect."""
+        given = given_options(self)
         if given and all(is_predictions_file(name) for name in named):
             raise typer.BadParameter(
-                f"only a model is asked about faces; leave out {' and '.join(given)}, as "
-                f"{' and '.join(named)} already has its answers"
+                f"only a model reads faces; leave out {' and '.join(given)}, as "
+                f"{' and '.join(named)} already holds predictions"
             )
+
+    def load(self) -> FaceSet:
+        """An incomplete split is accepted: the report says how many faces it had."""
+        from train.data.datasets import data_folder, load_dataset, validation_half
+
+        folder, split = data_folder(self.data), self.split or "valid"
+        faces = load_dataset(self.dataset or "ferplus", folder, split, check_count=False)
+        return faces if self.half is None else validation_half(faces, self.half)
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """Predictions and what is known of where they come from."""
+class ModelPredictions:
+    """Predictions, and what is known about the model and the faces."""
 
-    predictions: "Predictions"
+    predictions: Predictions
     model: Mapping[str, object] = field(default_factory=dict)
     temperature: float | None = None
-    faces: "FacesUsed | None" = None
-    artifact: "Artifact | None" = None  # where a model was asked
-    caveats: tuple[str, ...] = ()  # what to bear in mind with its figures
+    faces: FacesUsed | None = None
+    artifact: Artifact | None = None  # None if they were read from a file
+    caveats: tuple[str, ...] = ()  # notes for the report
 
 
 def is_predictions_file(named: str) -> bool:
     return Path(named).suffix.lower() in FILES
 
 
-def predictions_from(named: str, choice: FacesChoice) -> Source:
-    """Of any model, ours or not, by a file of predictions; or of a model of ours, by asking it."""
+def load_predictions(named: str, options: FacesOptions) -> ModelPredictions:
+    """From a predictions file, of any model; or by running one of our models on the faces."""
     if is_predictions_file(named):
         from calib.prediction_files import read_predictions
 
-        return Source(read_predictions(Path(named)), {"file": Path(named).name})
+        return ModelPredictions(read_predictions(Path(named)), {"file": Path(named).name})
     from export.predict import labelled_faces, predict
     from rankotom_edge.model.artifact import embedded_models, load_artifact
     from train.data.datasets import data_folder
@@ -147,80 +130,69 @@ def predictions_from(named: str, choice: FacesChoice) -> Source:
     artifact = load_artifact(named)
     card = artifact.card
     cache = data_folder(None) / "framed"
-    faces = labelled_faces(chosen_faces(choice), card.crop, card.labels, cache)
-    return Source(
+    faces = labelled_faces(options.load(), card.crop, card.labels, cache)
+    caveats = (calibration_caveat(faces.used, card.calibrated_on), target_caveat(card))
+    return ModelPredictions(
         predict(artifact, faces),
         artifact.summary(),
         card.temperature,
         faces.used,
         artifact,
-        tuple(filter(None, (caveat(faces.used, card.calibrated_on), target_caveat(card)))),
+        tuple(filter(None, caveats)),
     )
 
 
-def caveat(faces: "FacesUsed", calibrated_on: Iterable["FacesUsed"]) -> str | None:
-    """A temperature looks better on the faces that it was fitted on than on any others."""
+def calibration_caveat(faces: FacesUsed, calibrated_on: Iterable[FacesUsed]) -> str | None:
+    """If the temperature was fitted on these faces: it looks better on them than on others."""
     for fitted in calibrated_on:
         if faces.sha256 == fitted.sha256 or f"{faces.name}/".startswith(f"{fitted.name}/"):
             which = "these faces"
         elif fitted.name.startswith(f"{faces.name}/"):
-            # Of part of a split, nobody wrote down which of its faces those were.
-            overlap = (
-                f"{fitted.count:,} of these {faces.count:,}" if is_whole(faces) else "some of these"
-            )
+            # The overlap with an incomplete split is unknown: the card has only a count.
+            complete = is_complete_split(faces)
+            overlap = f"{fitted.count:,} of these {faces.count:,}" if complete else "some of these"
             which = f"{overlap} faces"
         else:
             continue
-        honest = "--half report" if fitted.name.endswith("/choose") else "that on other faces"
-        return f"{which} fitted the temperature; {honest} is the honest figure."
+        honest = "--half report" if fitted.name.endswith("/choose") else "other faces"
+        return f"{which} were used to fit the temperature; for an unbiased result, use {honest}."
     return None
 
 
-def is_whole(faces: "FacesUsed") -> bool:
-    """All of an official split are here, by the paper's count."""
+def is_complete_split(faces: FacesUsed) -> bool:
+    """Whether the split has as many faces as the paper says."""
     from train.data.datasets import PAPER_COUNTS
 
     dataset, _, split = faces.name.partition("/")
     return PAPER_COUNTS.get(dataset, {}).get(split) == faces.count
 
 
-def target_caveat(card: "ModelCard") -> str | None:
+def target_caveat(card: ModelCard) -> str | None:
     from rankotom_edge.model.target import needs_exact_arithmetic
 
     if not needs_exact_arithmetic(card):
         return None
     return (
-        f"{card.name} is made for {' and '.join(card.targets)}; here it was asked in exact "
-        "arithmetic, so its answers count and its speed does not."
+        f"{card.name} is made for {' and '.join(card.targets)}; it ran here in exact arithmetic, "
+        "so its predictions count but its speed does not."
     )
 
 
-def entitled(evaluation: "Evaluation", title: str) -> "Evaluation":
-    """For the screen and the picture; the JSON names the model and the data apart."""
+def with_title(evaluation: Evaluation, title: str) -> Evaluation:
+    """For the report and the plot; the JSON names the model and the data separately."""
     return replace(evaluation, model={**evaluation.model, "name": title})
 
 
-def chosen_faces(choice: FacesChoice) -> "FaceSet":
-    """Part of a data set is measured all the same: the report says how many faces there were."""
-    from train.data.datasets import data_folder, load_dataset, validation_half
-
-    dataset, split = choice.dataset or Dataset.ferplus, choice.split or Split.valid
-    faces = load_dataset(dataset.value, data_folder(choice.data), split.value, check_count=False)
-    if choice.half is None:
-        return faces
-    return validation_half(faces, choice.half.value)
-
-
-def check_saved_name(path: Path | None) -> None:
+def check_npz_name(path: Path | None) -> None:
     if path is not None and path.suffix.lower() != ".npz":
-        raise RankotomError(f"Predictions are saved as .npz, and {path} ends otherwise.")
+        raise RankotomError(f"Predictions are saved as .npz; give {path} a name that ends in .npz.")
 
 
-def save_predictions(predictions: "Predictions", path: Path) -> None:
-    """As ``read_predictions`` reads them."""
+def save_predictions(predictions: Predictions, path: Path) -> None:
+    """In the format of ``calib.prediction_files.read_predictions``."""
     import numpy as np
 
-    from calib.files import replacing
+    from calib.files import replace_file
 
     arrays: dict[str, Any] = {
         "probabilities": predictions.probabilities,
@@ -229,7 +201,7 @@ def save_predictions(predictions: "Predictions", path: Path) -> None:
         "logits": predictions.logits,
         "votes": predictions.votes,
     }
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         np.savez_compressed(
             temporary, **{name: array for name, array in arrays.items() if array is not None}
         )

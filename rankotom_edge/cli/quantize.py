@@ -1,42 +1,37 @@
-"""``export --int8`` and ``--fp16``: the faces, the judge, and what is shown and written."""
+"""``export --int8`` and ``--fp16``: the faces, the judge, the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calib.errors import RankotomError
-from rankotom_edge.cli.output import check_outputs, show
-from rankotom_edge.cli.predictions import Dataset
+from rankotom_edge.cli.output import check_outputs, progress, show
 
 if TYPE_CHECKING:
     from calib.limits import Limits
     from export.judges import Judge
-    from export.smaller_model import Shrunk
+    from export.smaller_model import SmallerModel
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.machine import Target
 
 
-WHERE_TO_GET = {
-    Dataset.ferplus: (
-        "Its votes (fer2013new.csv) and a script for its pictures, which are FER2013's, are at "
+WHERE_TO_GET: dict[Literal["ferplus", "rafdb", "affectnet"], str] = {
+    "ferplus": (
+        "Its votes (fer2013new.csv) and a script for its pictures (those of FER2013) are at "
         "github.com/microsoft/FERPlus."
     ),
-    Dataset.rafdb: "Its authors give it out for research.",
-    Dataset.affectnet: "Its authors give it out for research.",
+    "rafdb": "Its authors share it for research.",
+    "affectnet": "Its authors share it for research.",
 }
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What was asked for on the command line."""
-
+class QuantizeRequest:
     model: str
     precision: Literal["int8", "fp16"]
-    target: Target | None  # None on a machine that is neither
+    target: Target | None  # None if this machine is neither x86 nor ARM and none was named
     output: Path | None
     limits: Limits
     allow_slower: bool
@@ -48,126 +43,105 @@ class Wish:
 
 
 def make_smaller(
-    wish: Wish, json: str | None, plot: Path | None
+    request: QuantizeRequest, json: str | None, plot: Path | None
 ) -> tuple[Path | None, dict[str, Any]]:
-    """The file that was written, or None where the gate said no; and the report as JSON."""
-    from export.report import shrunk_report
-    from export.smaller_model import check_parent, rejected_path, shrink, uncalibrated
+    """The written file, or None if the gate rejected it; and the report as JSON."""
+    from export.report import smaller_model_report
+    from export.smaller_model import check_parent, make_smaller_model, rejected_path
     from rankotom_edge.model.artifact import load_artifact
 
-    if wish.target is None:
-        raise RankotomError("This machine is neither x86 nor ARM; say what it is for: --target")
-    parent = load_artifact(wish.model)
-    output = wish.output or default_output(parent.card.name, wish)
+    if request.target is None:
+        raise RankotomError("This machine is neither x86 nor ARM; name the target with --target")
+    parent = load_artifact(request.model)
+    output = request.output or default_output(parent.card.name, request)
     check_parent(parent, output)
-    rejected = [rejected_path(output)] if wish.keep_rejected else []
+    rejected = [rejected_path(output)] if request.keep_rejected else []
     check_outputs(json, plot, [output, *rejected])
-    judge, notes = judge_for(parent, wish)
-    with told() as say:
-        shrunk = shrink(
+    judge, notes = make_judge(parent, request)
+    with progress("") as show_progress:
+        smaller = make_smaller_model(
             parent,
             judge,
-            wish.precision,
-            wish.target,
+            request.precision,
+            request.target,
             output,
-            allow_slower=wish.allow_slower,
-            keep_rejected=wish.keep_rejected,
-            say=say,
+            allow_slower=request.allow_slower,
+            keep_rejected=request.keep_rejected,
+            show_progress=show_progress,
         )
-    caveat = uncalibrated(shrunk)
-    show(shrunk_report(shrunk, wish.limits), json, [*notes, *([caveat] if caveat else [])])
-    drift = shrunk.judged.drift
+    caveats = [smaller.caveat] if smaller.caveat else []
+    show(smaller_model_report(smaller, request.limits), json, [*notes, *caveats])
+    drift = smaller.judgement.drift
     if plot is not None and drift is not None:
-        from calib.reports.plots import plot_drift
+        from calib.reports.drift_plot import plot_drift
 
-        plot_drift(drift, shrunk.judged.verdict, wish.limits, plot)
-    written = shrunk.artifact.path if shrunk.passed and shrunk.artifact is not None else None
-    return written, as_json(shrunk)
+        plot_drift(drift, smaller.judgement.verdict, request.limits, plot)
+    written = smaller.artifact.path if smaller.passed and smaller.artifact is not None else None
+    return written, as_json(smaller)
 
 
-def default_output(parent: str, wish: Wish) -> Path:
+def default_output(parent: str, request: QuantizeRequest) -> Path:
     """``ferplus-fp32`` becomes ``ferplus-int8.onnx``, or ``ferplus-int8-s8s8.onnx``."""
     from export.int8 import U8S8, scheme_for
 
     stem = parent.removesuffix("-fp32")
-    if wish.precision == "fp16":
+    if request.precision == "fp16":
         return Path(f"{stem}-fp16.onnx")
-    assert wish.target is not None
-    scheme = scheme_for(wish.target)
+    assert request.target is not None
+    scheme = scheme_for(request.target)
     return Path(f"{stem}-int8.onnx" if scheme is U8S8 else f"{stem}-int8-{scheme.name}.onnx")
 
 
-def judge_for(parent: Artifact, wish: Wish) -> tuple[Judge, list[str]]:
-    """With the labels of a data set, or on any faces by what the parent says of them."""
-    from export.judges import WithLabels, WithoutLabels, check_enough, check_known_faces
-    from export.predict import answers, labelled_faces, predict
-    from export.unlabelled import unlabelled_faces
-    from rankotom_edge.model.artifact import PROBABILITIES
-    from rankotom_edge.model.onnx_runtime import open_session
+def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[str]]:
+    """On labelled faces of a data set, or on any faces by agreement with the parent."""
+    from export.judges import LabelledJudge, UnlabelledJudge
+    from export.predict import labelled_faces
+    from export.unlabelled import UnlabelledFaces
+    from rankotom_edge.face_sets.collect import collect_faces
     from train.data.datasets import data_folder, load_dataset, validation_half
 
     card = parent.card
-    if wish.unlabelled is not None:
-        faces = unlabelled_faces(wish.unlabelled, card.crop)
-        session = open_session(parent.path)
-        choosing, judging = (
-            answers(session, pixels, (PROBABILITIES,), f"asking {card.name}")[0].astype(float)
-            for pixels in (faces.calibrate, faces.judge)
-        )
-        notes = [faces.note] if faces.note else []
-        return WithoutLabels(faces, choosing, judging, card.labels, wish.limits), notes
-    known = {dataset.value: dataset for dataset in Dataset}
-    dataset = known.get(str(card.recipe.get("dataset", "ferplus")))
+    if request.unlabelled is not None:
+        split = collect_faces(request.unlabelled, card.crop)
+        faces = UnlabelledFaces(split.name, split.calibration, split.held_out)
+        notes = [split.note] if split.note else []
+        return UnlabelledJudge.of_parent(parent, faces, request.limits), notes
+    trained_on = str(card.recipe.get("dataset", "ferplus"))
+    dataset = next((name for name in WHERE_TO_GET if name == trained_on), None)
     if dataset is None:
         raise RankotomError(
-            f"{card.name} was trained on {card.recipe['dataset']}, of which no valid faces can be "
-            "read here; use --unlabelled DIR."
+            f"{card.name} was trained on {trained_on}, whose validation faces cannot be read here; "
+            "use --unlabelled DIR."
         )
     try:
-        valid = load_dataset(dataset.value, data_folder(wish.data), "valid", check_count=False)
+        valid = load_dataset(dataset, data_folder(request.data), "valid", check_count=False)
     except RankotomError as error:
         raise RankotomError(
             f"{error} {WHERE_TO_GET[dataset]} Without it, --unlabelled DIR (a folder of face "
-            "photos, or a recorded session) quantizes and checks agreement with FP32, though not "
-            "ECE."
+            "photos, or a recorded session) quantizes and checks agreement with FP32, but not ECE."
         ) from error
     cache = data_folder(None) / "framed"
-    choose, report = (
+    calibration, held_out = (
         labelled_faces(validation_half(valid, which), card.crop, card.labels, cache)
         for which in ("choose", "report")
     )
-    check_enough(choose.used, report.used)
-    chosen, reported = predict(parent, choose), predict(parent, report)
-    check_known_faces(card, chosen, choose.used)
-    judge = WithLabels(choose, report, chosen, reported, wish.limits, wish.resamples, wish.seed)
+    judge = LabelledJudge.of_parent(
+        parent, calibration, held_out, request.limits, request.resamples, request.seed
+    )
     return judge, []
 
 
-def as_json(shrunk: Shrunk) -> dict[str, Any]:
-    """A drift's document, or an agreement's, and beside it how the file was made."""
-    judged = shrunk.judged
-    if judged.drift is not None:
-        document = judged.drift.as_json(judged.verdict)
+def as_json(smaller: SmallerModel) -> dict[str, Any]:
+    """The drift or the agreement, and under ``export`` how the file was made."""
+    judgement, result = smaller.judgement, smaller.search.gate_result
+    if judgement.drift is not None:
+        document = judgement.drift.as_json(judgement.verdict)
     else:
-        assert judged.agreement is not None
-        latencies = shrunk.made.weighed.latencies
-        document = judged.agreement.as_json() | {
-            "size_ratio": shrunk.made.weighed.size_ratio,
-            "latency_ratio": latencies.ratio,
-            "verdict": judged.verdict.as_json(),
+        assert judgement.agreement is not None
+        document = judgement.agreement.as_json() | {
+            "size_ratio": result.size_ratio,
+            "latency_ratio": result.latencies.ratio,
+            "verdict": judgement.verdict.as_json(),
         }
-    data = shrunk.card.quantization["judged_on"]
-    return {**document, "data": data, "export": shrunk.as_json()}
-
-
-@contextmanager
-def told() -> Iterator[Callable[[str], None]]:
-    """What is being done, on standard error while someone watches."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda words: None
-        return
-    with console.status("") as status:
-        yield status.update
+    data = smaller.card.quantization["judged_on"]
+    return {**document, "data": data, "export": smaller.as_json()}

@@ -1,6 +1,9 @@
-"""``rankotom-edge train``: a recipe on data sets, to its end or on from where it was."""
+"""``rankotom-edge train``: train a recipe, or continue a run that was interrupted."""
+
+from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,14 +21,42 @@ if TYPE_CHECKING:
     from train.recipe import Recipe
 
 
+@dataclass(frozen=True)
+class RecipeOptions:
+    """Overrides of the recipe."""
+
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Epochs, instead of the recipe's.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed, instead of the recipe's.")
+    ] = None
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Network, instead of the recipe's: resnet18, resnet50, edge …"
+        ),
+    ] = None
+    bfloat16: Annotated[
+        bool,
+        typer.Option(
+            "--bfloat16",
+            help="Compute in bfloat16 on a CPU too; nearly twice as fast with AVX-512 BF16.",
+        ),
+    ] = False
+
+
 def train(
+    *,
     recipe: Annotated[
         str | None,
         typer.Argument(
-            metavar="RECIPE", help="Its name; [bold]--list[/] shows them.", show_default=False
+            metavar="RECIPE",
+            help="The recipe's name; [bold]--list[/] shows them all.",
+            show_default=False,
         ),
     ] = None,
-    listed: Annotated[
+    list_recipes: Annotated[
         bool, typer.Option("--list", help="Show the recipes and what they are for.")
     ] = False,
     data: DataOption = None,
@@ -33,7 +64,7 @@ def train(
         bool,
         typer.Option(
             "--check-count/--no-check-count",
-            help="Hold the number of pictures against the paper's table first.",
+            help="Check the number of pictures against the paper's table.",
         ),
     ] = True,
     run: Annotated[
@@ -41,48 +72,38 @@ def train(
         typer.Option(
             metavar="DIR",
             help=(
-                "The run's folder; a run that is in it goes on. "
+                "The folder of the run; a run that is in it is continued. "
                 r"[dim]\[default: runs/RECIPE-seedN][/]"
             ),
             show_default=False,
         ),
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Other than the recipe's.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Other than the recipe's.")
-    ] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Other than the recipe's: resnet18, resnet50, edge …"),
-    ] = None,
+    override: RecipeOptions,
     weights: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Start from these: a checkpoint, or torchvision's, as .pth or .safetensors.",
+            help="Start from a checkpoint or torchvision's weights, as .pth or .safetensors.",
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="CPU threads; torch chooses otherwise.")
-    ] = None,
-    bfloat16: Annotated[
-        bool,
+        int | None,
         typer.Option(
-            "--bfloat16",
-            help="Compute so on a CPU too; nearly twice as fast where it has AVX-512 BF16.",
+            min=1,
+            metavar="N",
+            help=r"CPU threads for training. [dim]\[default: torch's choice][/]",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     json: JsonTarget = None,
 ) -> None:
-    """A recipe on data sets: the paper's training, or that of our model.
+    """Train a recipe: the paper's, or the one of the embedded model.
     [dim]rankotom-edge train edge-ferplus --data ~/faces[/]
 
-    What ends early goes on by the same command, and comes to the same
-    weights. On several GPUs (torchrun takes --run for its own without the --):
+    The same command continues a run that was interrupted, to the same weights.
+    On several GPUs (without the --, torchrun would take --run for its own):
     [dim]torchrun --nproc-per-node 2 -m -- rankotom_edge train paper-ferplus[/]
     """
     with extra("train"):
@@ -96,17 +117,17 @@ def train(
         from train.recipe import find_recipe, override_recipe
         from train.training_set import load_training_faces
 
-    if listed:
+    if list_recipes:
         show(recipes_report(), None)
         return
     if recipe is None:
-        raise typer.BadParameter("which recipe? rankotom-edge train --list shows them")
+        raise typer.BadParameter("name a recipe; rankotom-edge train --list shows them")
     chosen = override_recipe(
         find_recipe(recipe),
-        epochs=epochs,
-        seed=seed,
-        network=None if network is None else find_network(network),
-        bfloat16=bfloat16,
+        epochs=override.epochs,
+        seed=override.seed,
+        network=None if override.network is None else find_network(override.network),
+        bfloat16=override.bfloat16,
     )
     folder = run or Path("runs") / f"{chosen.name}-seed{chosen.seed}"
     faces_folder = data_folder(data)
@@ -115,36 +136,38 @@ def train(
     try:
         with join_ranks() as ranks:
             with ranks.leader_first():
-                faces = load_training_faces(chosen, faces_folder, faces_folder / "framed", check_count)
+                cache = faces_folder / "framed"
+                faces = load_training_faces(chosen, faces_folder, cache, check_count)
             checkpoint = train_recipe(chosen, faces, folder, ranks, weights)
     except KeyboardInterrupt:
-        print(f"\ninterrupted: {what_is_left(folder)}", file=sys.stderr)
+        print(f"\ninterrupted: {resume_words(folder)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if not ranks.is_leader:
         return
     rows = read_metrics(folder)
     if not rows:
-        raise RankotomError(f"{checkpoint} is at its end, but the metrics.csv beside it is gone.")
-    figures = rows[-1]
-    if json is not None:
-        numbers = {name: float(value) for name, value in figures.items() if name != "thresholds"}
-        thresholds = dict(
-            zip(faces.classes, map(float, figures["thresholds"].split()), strict=True)
+        raise RankotomError(
+            f"{checkpoint} is complete, but its metrics.csv is missing from {folder}."
         )
+    last = rows[-1]
+    if json is not None:
+        numbers = {name: float(value) for name, value in last.items() if name != "thresholds"}
+        values = map(float, last["thresholds"].split())
+        thresholds = dict(zip(faces.classes, values, strict=True))
         write_json(json, {"checkpoint": str(checkpoint), **numbers, "thresholds": thresholds})
-    show(run_report(chosen, figures, len(faces.choose)), json)
+    show(run_report(chosen, last, len(faces.choose)), json)
     if json != STDOUT:
-        typer.echo(f"checkpoint   {checkpoint}")  # in one piece, however narrow the terminal
+        typer.echo(f"checkpoint   {checkpoint}")  # never wrapped, so that it can be copied
 
 
-def what_is_left(folder: Path) -> str:
+def resume_words(folder: Path) -> str:
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists():
-        return f"the last checkpoint is {checkpoint}; the same command goes on from there"
-    return "no epoch was done, so there is no checkpoint"
+        return f"the last checkpoint is {checkpoint}; the same command continues from there"
+    return "no epoch was completed, so there is no checkpoint"
 
 
-def recipes_report() -> "RenderableType":
+def recipes_report() -> RenderableType:
     from calib.reports.widgets import plain_table
     from train.recipe import PURPOSES
 
@@ -154,22 +177,23 @@ def recipes_report() -> "RenderableType":
     return table
 
 
-def run_report(recipe: "Recipe", figures: dict[str, str], faces: int) -> "RenderableType":
+def run_report(recipe: Recipe, metrics: dict[str, str], faces: int) -> RenderableType:
     from rich.console import Group
 
-    from calib.reports.widgets import figure_text, heading, plain_table, title
+    from calib.reports.number_text import value_text
+    from calib.reports.widgets import heading, plain_table, title
 
     table = plain_table(("", "left"), ("as trained", "right"), ("at the temperature", "right"))
-    table.add_row("accuracy", figure_text(float(figures["accuracy"]), 1), "")
+    table.add_row("accuracy", value_text(float(metrics["accuracy"]), 1), "")
     table.add_row(
         "ECE",
-        figure_text(float(figures["ece"]), 2),
-        figure_text(float(figures["ece_at_temperature"]), 2),
+        value_text(float(metrics["ece"]), 2),
+        value_text(float(metrics["ece_at_temperature"]), 2),
     )
-    table.add_row("NLL", "", figure_text(float(figures["nll_at_temperature"]), None))
-    table.add_row("temperature", "", f"{float(figures['temperature']):.2f}")
+    table.add_row("NLL", "", value_text(float(metrics["nll_at_temperature"]), None))
+    table.add_row("temperature", "", f"{float(metrics['temperature']):.2f}")
     return Group(
         title(recipe.name, f"{recipe.epochs} epochs, seed {recipe.seed}"),
-        heading(f"On the {faces:,} faces that choices are made on"),
+        heading(f"On the {faces:,} faces of the choose half"),
         table,
     )

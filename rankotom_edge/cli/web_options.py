@@ -1,75 +1,92 @@
-"""``camera --view web``: its options, and the way from a port to a page that is served."""
+"""``camera --view web``: its options, the port and the page."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankotom_edge.cli.extras import extra
-from rankotom_edge.cli.view_options import ViewName
+from rankotom_edge.cli.option_groups import given_options
 from rankotom_edge.closing import Closing
 
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
-    from rankotom_edge.publish.prometheus import PrometheusMetrics
+    from rankotom_edge.publish.prometheus import PrometheusSink
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.view import WebView
 
 WEB = "The page of --view web"
 
-HostOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST",
-        help=(
-            "Where it is served. Any but this machine's own gets a token, and the link with it is "
-            r"printed once. [dim]\[default: 127.0.0.1][/]"
+
+@dataclass(frozen=True)
+class WebOptions:
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help=(
+                "The address to serve on. Any other than this machine's own requires a token, "
+                r"which is part of the printed link. [dim]\[default: 127.0.0.1][/]"
+            ),
+            rich_help_panel=WEB,
         ),
-        rich_help_panel=WEB,
-    ),
-]
-PortOption = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=65535,
-        metavar="N",
-        help=r"0 is any that is free. [dim]\[default: 8000][/]",
-        rich_help_panel=WEB,
-    ),
-]
-TokenFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--token-file",
-        metavar="FILE",
-        help="Keep the token here, so that it is the same at each start; made where there is none.",
-        rich_help_panel=WEB,
-    ),
-]
-NoVideoOption = Annotated[
-    bool,
-    typer.Option("--no-video", help="Serve numbers, and no picture.", rich_help_panel=WEB),
-]
+    ] = None
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="N",
+            help=r"The port to serve on; 0 is any free one. [dim]\[default: 8000][/]",
+            rich_help_panel=WEB,
+        ),
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the token in this file, made if missing, so that the link stays the same.",
+            rich_help_panel=WEB,
+        ),
+    ] = None
+    no_video: Annotated[
+        bool,
+        typer.Option("--no-video", help="Serve numbers without pictures.", rich_help_panel=WEB),
+    ] = False
+
+    def check_unused(self) -> None:
+        """For the other views, which have no use for these options."""
+        for name in given_options(self):
+            raise typer.BadParameter(f"{name} is for --view web")
+
+    def reserve_port(self) -> ReservedPort:
+        """Called before a camera is opened: a port in use or a missing package shows at once."""
+        with extra("web"):
+            import rankotom_edge.publish.prometheus
+            import rankotom_edge.views.web.view  # noqa: F401
+        from rankotom_edge.views.web.address import HOST, PORT, listen
+
+        host = HOST if self.host is None else self.host
+        port = PORT if self.port is None else self.port
+        return ReservedPort(listen(host, port, self.token_file), video=not self.no_video)
 
 
-class Serving(Closing):
-    """A port that is ours, and later the page on it."""
+class ReservedPort(Closing):
+    """A port that this process listens on, and serves the page on once the model is known."""
 
     def __init__(self, address: Address, video: bool) -> None:
         self._address, self._video = address, video
 
-    def open(self, artifact: Artifact, metrics: PrometheusMetrics) -> WebView:
+    def open_page(self, artifact: Artifact, metrics: PrometheusSink) -> WebView:
         from rankotom_edge.views.web.routes import Site
         from rankotom_edge.views.web.view import WebView
 
-        card = artifact.card
-        meta = artifact.as_json() | {"file": artifact.path.name}
-        site = Site(card, meta, metrics, self._video)
-        view = WebView(self._address, site)
+        document = artifact.as_json() | {"file": artifact.path.name}
+        view = WebView(self._address, Site(artifact.card, document, metrics, self._video))
         for link in self._address.links:
             print(f"The page: {link}", file=sys.stderr, flush=True)
         return view
@@ -78,33 +95,9 @@ class Serving(Closing):
         self._address.socket.close()
 
 
-def take_port(
-    shown: ViewName, host: str | None, port: int | None, token_file: Path | None, no_video: bool
-) -> Serving | None:
-    """Before a camera is opened: a port in use, or a missing package, is told at once."""
-    if shown is not ViewName.web:
-        given_options = {
-            "--host": host,
-            "--port": port,
-            "--token-file": token_file,
-            "--no-video": no_video or None,
-        }
-        for name, given in given_options.items():
-            if given is not None:
-                raise typer.BadParameter(f"{name} is for --view web")
-        return None
-    with extra("web"):
-        import rankotom_edge.publish.prometheus
-        import rankotom_edge.views.web.view  # noqa: F401
-    from rankotom_edge.views.web.address import HOST, PORT, listen
-
-    address = listen(HOST if host is None else host, PORT if port is None else port, token_file)
-    return Serving(address, video=not no_video)
-
-
-def count(artifact: Artifact) -> PrometheusMetrics:
-    from rankotom_edge.publish.prometheus import PrometheusMetrics
+def prometheus_metrics(artifact: Artifact) -> PrometheusSink:
+    from rankotom_edge.publish.prometheus import PrometheusSink
 
     card = artifact.card
     edges = [bin_.high for bin_ in card.evaluation.reliability]
-    return PrometheusMetrics(card.name, card.precision, artifact.sha256, edges)
+    return PrometheusSink(card.name, card.precision, artifact.sha256, edges)

@@ -1,4 +1,4 @@
-"""Where the faces are in a picture: MediaPipe's detector, offline, with its model in the wheel."""
+"""Finds the faces in a picture with MediaPipe's detector, offline; its model is in the wheel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ import numpy as np
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.mediapipe_log import without_chatter
+from rankotom_edge.faces.mediapipe_log import hide_startup_messages
 from rankotom_edge.frame import Image
-from rankotom_edge.geometry import Point
-from rankotom_edge.interrupts import undisturbed
+from rankotom_edge.interrupts import delay_interrupts
 
 MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 m, within 5 m
 
@@ -28,8 +27,8 @@ MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 
 # viewer's, so its right eye is our left one.
 LEFT_EYE, RIGHT_EYE, NOSE, MOUTH = range(4)
 
-# What the detector's graph is told by. MediaPipe silently drops the options whose definition is
-# not loaded: without the first, every face is found half a dozen times.
+# The definitions of the options of the detector's graph. MediaPipe silently drops options whose
+# definition is not loaded: without the first, every face is found half a dozen times.
 GRAPH_OPTIONS = (
     "util.non_max_suppression",
     "tensor.image_to_tensor",
@@ -40,24 +39,24 @@ GRAPH_OPTIONS = (
 
 
 class FaceDetector(Closing):
-    """Finds every face in a picture. ``short`` range is for webcams (three times faster), ``full``
-    for faces up to five metres away."""
+    """``reach``: ``short`` is for webcams and three times faster, ``full`` for faces up to five
+    metres away."""
 
-    def __init__(self, reach: Literal["short", "full"] = "short", least_score: float = 0.5) -> None:
+    def __init__(self, reach: Literal["short", "full"] = "short", min_score: float = 0.5) -> None:
         warnings.filterwarnings("ignore", message=r"SymbolDatabase\.GetPrototype", module="google")
         try:
-            with undisturbed():
+            with delay_interrupts():
                 face_detection = _mediapipe_face_detection()
         except ImportError as error:
             raise RankotomError(
                 f"Face detection needs MediaPipe, which does not load here ({error}). "
                 "Install it with: pip install mediapipe==0.10.14"
             ) from error
-        with without_chatter():
+        with hide_startup_messages():
             self._detection = face_detection.FaceDetection(
-                model_selection=MODELS[reach], min_detection_confidence=least_score
+                model_selection=MODELS[reach], min_detection_confidence=min_score
             )
-            # It starts in a thread of its own; one answer later it has said all that it says.
+            # It starts in its own thread; after one answer it has printed all its messages.
             self.detect(np.zeros((64, 64, 3), np.uint8))
 
     def detect(self, image: Image) -> tuple[Face, ...]:
@@ -81,10 +80,10 @@ def _mediapipe_face_detection() -> Any:
     """MediaPipe's face detection without the rest of MediaPipe.
 
     ``import mediapipe`` loads every solution and task, and with them matplotlib and a sound
-    library: 1.35 s of CPU time, most of what a user would wait for at the start. With its two
-    packages that import all the others held empty for the time being, it is 0.2 s. Afterwards the
-    empty ones and their children are forgotten, so that a program of which we are a part may
-    import MediaPipe whole.
+    library: 1.35 s of CPU time, most of the wait at the start. With empty stand-ins for the two
+    packages that import all the others, it takes 0.2 s. Afterwards the stand-ins and their
+    children are removed from ``sys.modules``, so that a program that uses this package can still
+    import all of MediaPipe.
     """
     found = find_spec("mediapipe")
     if found is None or found.submodule_search_locations is None:
@@ -94,8 +93,8 @@ def _mediapipe_face_detection() -> Any:
     # It starts OpenGL where there is a screen, and Mesa would keep its shaders in ~/.cache.
     os.environ.setdefault("MESA_SHADER_CACHE_DISABLE", "true")
     (root,) = found.submodule_search_locations
-    empty = {"mediapipe": root, "mediapipe.python.solutions": f"{root}/python/solutions"}
-    for name, folder in empty.items():
+    stand_ins = {"mediapipe": root, "mediapipe.python.solutions": f"{root}/python/solutions"}
+    for name, folder in stand_ins.items():
         package = ModuleType(name)
         package.__path__ = [folder]
         sys.modules[name] = package
@@ -105,17 +104,8 @@ def _mediapipe_face_detection() -> Any:
         return import_module("mediapipe.python.solutions.face_detection")
     finally:
         for name in list(sys.modules):
-            if name.rpartition(".")[0] in empty or name in empty:
+            if name.rpartition(".")[0] in stand_ins or name in stand_ins:
                 del sys.modules[name]
-
-
-def nearest(faces: tuple[Face, ...], point: Point) -> Face | None:
-    """The face whose box is centred nearest to ``point``: the subject, among bystanders."""
-    return min(
-        faces,
-        key=lambda face: np.hypot(face.centre[0] - point[0], face.centre[1] - point[1]),
-        default=None,
-    )
 
 
 def _face(detection: Any, width: int, height: int) -> Face:

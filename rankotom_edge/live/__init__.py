@@ -1,1 +1,1 @@
-"""The loop: frame -> faces -> readings -> views."""
+"""Runs the stages: frame -> faces -> readings -> views."""

@@ -1,8 +1,8 @@
-"""What the person at the keys asks for: switches, a snapshot, a recording, the end."""
+"""What the keys do: toggle switches, save a snapshot, start and stop a recording, quit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -10,33 +10,31 @@ from typing import Protocol
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
 from rankotom_edge.readings.frame_readings import FrameReadings
-from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.controls import Controls, toggle
 from rankotom_edge.views.display import Display
 
 QUIT = ("q", "esc")
-NOTICE_SECONDS = 3.0
+NOTICE_SECONDS = 3.0  # how long a notice stays on screen
 
 
-class Sink(Protocol):
-    """What takes every moment: a stream, a recording."""
-
-    def write(self, moment: FrameReadings) -> None: ...
-
-
-class Recording(Sink, Protocol):
+class Recording(Protocol):
     @property
     def folder(self) -> Path: ...
+
+    def write(self, readings: FrameReadings) -> None: ...
 
     def close(self) -> None: ...
 
 
 class KeyActions(Closing):
-    """``record`` and ``snapshot`` are None where there is nothing to record, as in a replay; keys
-    that can do nothing there are ``absent``, each with the words that say why."""
+    """``record`` starts a recording and ``snapshot`` saves a display; None disables their keys.
+
+    ``absent`` maps further keys that do nothing here to the reason, which is shown when they are
+    pressed.
+    """
 
     def __init__(
         self,
-        sinks: Sequence[Sink] = (),
         record: Callable[[], Recording] | None = None,
         snapshot: Callable[[Display], Path] | None = None,
         absent: Mapping[str, str] | None = None,
@@ -44,35 +42,32 @@ class KeyActions(Closing):
         self._absent = absent or {}
         self.controls = Controls(absent=tuple(self._absent))
         self.quit = False
-        self._sinks = sinks
         self._record, self._snapshot = record, snapshot
         self._recording: Recording | None = None
-        self._notice, self._noticed = "", float("-inf")
+        self._notice, self._notice_time = "", float("-inf")
 
     @property
     def recording(self) -> str | None:
         return None if self._recording is None else str(self._recording.folder)
 
-    def write(self, moment: FrameReadings) -> None:
-        for sink in self._sinks:
-            sink.write(moment)
+    def write(self, readings: FrameReadings) -> None:
+        """An error ends the run: the person relies on the recording."""
         if self._recording is not None:
-            self._recording.write(moment)
+            self._recording.write(readings)
 
     def press(self, key: str, display: Display, now: float) -> None:
-        """What a key cannot do is said on screen. A recording that breaks off later ends the run:
-        whoever records relies on it."""
+        """If it fails, the error is shown as a notice and the loop goes on."""
         if key in self._absent:
             self._notify(self._absent[key], now)
             return
-        self.controls = pressed(self.controls, key)
+        self.controls = toggle(self.controls, key)
         try:
             if key in QUIT:
                 self.quit = True
             elif key == "r" and self._record is not None:
                 self._notify(self.toggle_recording(), now)
             elif key == "s" and self._snapshot is not None:
-                self._notify(self.save(display), now)
+                self._notify(self.save_snapshot(display), now)
         except RankotomError as error:
             self._notify(str(error), now)
 
@@ -85,7 +80,7 @@ class KeyActions(Closing):
         self.close()
         return f"recorded {folder}"
 
-    def save(self, display: Display) -> str:
+    def save_snapshot(self, display: Display) -> str:
         if display.latest is None:
             return "nothing to save yet"
         assert self._snapshot is not None
@@ -93,10 +88,10 @@ class KeyActions(Closing):
         return f"saved {self._snapshot(replace(display, status=status, controls=self.controls))}"
 
     def _notify(self, words: str, now: float) -> None:
-        self._notice, self._noticed = words, now
+        self._notice, self._notice_time = words, now
 
     def notice(self, now: float) -> str | None:
-        return self._notice if now - self._noticed < NOTICE_SECONDS else None
+        return self._notice if now - self._notice_time < NOTICE_SECONDS else None
 
     def close(self) -> None:
         recording, self._recording = self._recording, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,6 +35,12 @@ class FrameReader(Protocol):
     def read(self, frame: Frame) -> FrameReadings: ...
 
 
+class Sink(Protocol):
+    """Takes the readings of every frame: a stream, a recording, counters."""
+
+    def write(self, readings: FrameReadings) -> None: ...
+
+
 @dataclass(frozen=True)
 class Stop:
     """When the loop ends without being asked to; None is never."""
@@ -47,25 +54,25 @@ class Stop:
         )
 
 
-def status(
+def current_status(
     source: Source,
     reader: FrameReader,
-    tally: RunStats,
-    desk: KeyActions,
+    stats: RunStats,
+    actions: KeyActions,
     now: float,
     monitor: DriftMonitor | None = None,
 ) -> Status:
     return Status(
         source=source.name,
         state=source.state,
-        fps=tally.fps(now),
-        latency_ms=tally.latency(now),
+        fps=stats.fps(now),
+        latency_ms=stats.latency(now),
         dropped=source.dropped,
         model=reader.model,
         precision=reader.precision,
-        recording=desk.recording,
+        recording=actions.recording,
         still=source.still,
-        notice=desk.notice(now),
+        notice=actions.notice(now),
         drift=None if monitor is None else monitor.drift,
     )
 
@@ -74,49 +81,56 @@ def run_loop(
     source: Source,
     reader: FrameReader,
     view: View,
-    desk: KeyActions,
-    tally: RunStats,
+    actions: KeyActions,
+    stats: RunStats,
     stop: Stop,
+    sinks: Sequence[Sink] = (),
     monitor: DriftMonitor | None = None,
 ) -> None:
     """Runs until the source ends, the person quits, or ``stop`` is reached."""
-    moment: FrameReadings | None = None
-    state = "playing"
-    shown_at = -math.inf
-    # OpenCV's pictures here are small: to wake its threads costs more than they save, and they
-    # would take the core that decodes the next frame.
+    latest: FrameReadings | None = None
+    shown_state, shown_at = "playing", -math.inf
+    # The images are small: waking OpenCV's threads takes longer than they save, and they would
+    # compete with the thread that decodes the next frame.
     cv2.setNumThreads(1)
-    while not (desk.quit or view.closed):
+    while not (actions.quit or view.closed):
         interrupts.check()
-        now = time.monotonic()
-        by_clock = source.live or moment is None or source.state.kind == "ended"
-        elapsed = tally.seconds(now) if by_clock or moment is None else moment.frame.time
-        if stop.reached(tally.frames, elapsed):
+        if stop.reached(stats.frames, _elapsed(source, stats, latest)):
             break
-        frame = None if desk.controls.paused else source.read(READ_TIMEOUT)
+        paused = actions.controls.paused
+        frame = None if paused else source.read(READ_TIMEOUT)
         if frame is not None:
-            moment = reader.read(frame)
-            desk.write(moment)
+            latest = reader.read(frame)
+            for sink in (*sinks, actions):
+                sink.write(latest)
             if monitor is not None:
-                monitor.write(moment)
-            tally.add(moment.latency.total, time.monotonic())
-        elif desk.controls.paused and source.live:
-            source.read(READ_TIMEOUT)  # nobody sees it, but it was not too late for anybody
-        elif desk.controls.paused:
+                monitor.write(latest)
+            stats.add(latest.latency.total, time.monotonic())
+        elif paused and source.live:
+            source.read(READ_TIMEOUT)  # discarded, so that it does not count as dropped
+        elif paused:
             time.sleep(READ_TIMEOUT)
         elif source.state.kind == "ended":
             if not (source.photographs and view.interactive):
                 break
-            time.sleep(READ_TIMEOUT)  # the last photograph stays until the person has seen enough
-        playing = frame is not None and state == "playing"
-        if not view.shows_faces and (playing or source.state.kind == state):
+            time.sleep(READ_TIMEOUT)  # the last photograph stays until a key is pressed
+
+        now, state = time.monotonic(), source.state.kind
+        playing = frame is not None and shown_state == "playing"
+        if not view.shows_faces and (playing or state == shown_state):
             continue
-        now = time.monotonic()
         if playing and source.late > LAGGING and now - shown_at < SHOW_EVERY:
             continue
-        state, shown_at = source.state.kind, now
-        shown = status(source, reader, tally, desk, now, monitor)
-        display = Display(moment, shown, desk.controls)
+        shown_state, shown_at = state, now
+        status = current_status(source, reader, stats, actions, now, monitor)
+        display = Display(latest, status, actions.controls)
         view.show(display)
         while (key := view.key()) is not None:
-            desk.press(key, display, now)
+            actions.press(key, display, now)
+
+
+def _elapsed(source: Source, stats: RunStats, latest: FrameReadings | None) -> float:
+    """Seconds of a file by its own time, until it has ended; of a camera by the clock."""
+    if source.live or latest is None or source.state.kind == "ended":
+        return stats.seconds(time.monotonic())
+    return latest.frame.time

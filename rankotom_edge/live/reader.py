@@ -8,7 +8,7 @@ import numpy as np
 
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.quality import Qualities
+from rankotom_edge.faces.quality import QualityHistory
 from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
@@ -61,7 +61,7 @@ class Reader:
             stills=stills,
         )
         self._smoother = Smoother()
-        self._qualities = Qualities()
+        self._qualities = QualityHistory()
         self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
         self._needed = confidence_needed(card.evaluation.reliability, max_error)
 

@@ -1,4 +1,4 @@
-"""What a run comes to: frames, pace and latency, in memory that does not grow."""
+"""Frame count, frame rate and latency of a run, in constant memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import deque
 
 import numpy as np
 
-LATELY = 1.0  # seconds that the pace on screen looks back over
-KEPT = 10_000  # latencies: five minutes of a camera's
+WINDOW = 1.0  # seconds that the frame rate on screen is averaged over
+MAX_LATENCIES = 10_000  # kept for the summary: the last five minutes of a camera
 
 
 class RunStats:
@@ -15,7 +15,7 @@ class RunStats:
         self.frames = 0
         self._started = started
         self._recent: deque[tuple[float, float]] = deque()  # (when, latency)
-        self._latencies: deque[float] = deque(maxlen=KEPT)
+        self._latencies: deque[float] = deque(maxlen=MAX_LATENCIES)
 
     def add(self, latency_ms: float, now: float) -> None:
         self.frames += 1
@@ -24,7 +24,7 @@ class RunStats:
         self._forget(now)
 
     def fps(self, now: float) -> float | None:
-        """Of the last second; None while there is too little to count."""
+        """Over the last second; None with fewer than two frames."""
         self._forget(now)
         if len(self._recent) < 2 or self._recent[-1][0] <= self._recent[0][0]:
             return None
@@ -44,14 +44,14 @@ class RunStats:
         seconds = self.seconds(now)
         if not self.frames:
             return f"no frame in {seconds:.1f} s"
-        middle, most = np.quantile(self._latencies, [0.5, 0.95])
+        p50, p95 = np.quantile(self._latencies, [0.5, 0.95])
         words = f"{self.frames:,} {'frame' if self.frames == 1 else 'frames'} in {seconds:.1f} s"
         if seconds > 0:
             words += f" ({self.frames / seconds:.1f} a second)"
         if dropped:
             words += f", {dropped:,} dropped"
-        return f"{words}; capture to reading {middle:.1f} ms, 19 of 20 under {most:.1f} ms"
+        return f"{words}; capture to reading p50 {p50:.1f} ms, p95 {p95:.1f} ms"
 
     def _forget(self, now: float) -> None:
-        while self._recent and now - self._recent[0][0] > LATELY:
+        while self._recent and now - self._recent[0][0] > WINDOW:
             self._recent.popleft()

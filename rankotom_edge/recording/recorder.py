@@ -19,7 +19,7 @@ from pathlib import Path
 from calib.errors import RankotomError
 from rankotom_edge import __version__
 from rankotom_edge.closing import Closing
-from rankotom_edge.interrupts import undisturbed
+from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import evaluation_as_json
 from rankotom_edge.readings.frame_readings import FrameReadings
@@ -84,7 +84,7 @@ class Recorder(Closing):
 
     def write(self, latest: FrameReadings) -> None:
         line = json.dumps(latest.as_json(), separators=(",", ":"), allow_nan=False)
-        with undisturbed():  # an interrupt would leave a line that is not counted
+        with delay_interrupts():  # an interrupt would leave a line that is not counted
             self._add(latest, line)
 
     def _add(self, latest: FrameReadings, line: str) -> None:

@@ -10,8 +10,8 @@ from types import FrameType
 import pytest
 
 import export.temporary_folder
-from export.temporary_folder import scratch
-from rankotom_edge.interrupts import ENDING
+from export.temporary_folder import temporary_folder
+from rankotom_edge.interrupts import END_SIGNALS
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _as_the_program_does() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in ENDING}
+    before = {number: signal.signal(number, interrupt) for number in END_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -38,7 +38,7 @@ def leave_a_folder() -> None:
 
 
 def test_what_was_left_inside_goes_with_it(place: Path) -> None:
-    with scratch():
+    with temporary_folder():
         leave_a_folder()
         assert len(list(place.rglob("model.onnx"))) == 1
     assert list(place.iterdir()) == []
@@ -46,7 +46,7 @@ def test_what_was_left_inside_goes_with_it(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("_as_the_program_does")
-@pytest.mark.parametrize("sent", ENDING)
+@pytest.mark.parametrize("sent", END_SIGNALS)
 def test_a_signal_during_the_removal_waits_for_its_end(
     place: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_signal_during_the_removal_waits_for_its_end(
 
     monkeypatch.setattr(export.temporary_folder, "rmtree", interrupted)
     before = signal.getsignal(sent)
-    with pytest.raises(KeyboardInterrupt), scratch():
+    with pytest.raises(KeyboardInterrupt), temporary_folder():
         leave_a_folder()
     assert len(removed) == 1
     assert list(place.iterdir()) == []
@@ -72,7 +72,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing_either(place: Path) -> None:
         leave_a_folder()
         signal.raise_signal(signal.SIGTERM)
 
-    with pytest.raises(KeyboardInterrupt), scratch():
+    with pytest.raises(KeyboardInterrupt), temporary_folder():
         stopped()
     assert list(place.iterdir()) == []
 
@@ -80,7 +80,7 @@ def test_an_interrupt_in_the_middle_leaves_nothing_either(place: Path) -> None:
 def test_a_signal_that_is_ignored_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
     try:
-        with scratch():
+        with temporary_folder():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
@@ -89,7 +89,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
 def test_it_works_in_another_thread_too(place: Path) -> None:
     def work() -> None:
-        with scratch():
+        with temporary_folder():
             leave_a_folder()
 
     thread = threading.Thread(target=work)

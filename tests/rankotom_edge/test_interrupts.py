@@ -11,38 +11,38 @@ from contextlib import suppress
 import pytest
 
 from rankotom_edge import interrupts
-from rankotom_edge.interrupts import ENDING, check, end_like_ctrl_c, undisturbed
+from rankotom_edge.interrupts import END_SIGNALS, check, delay_interrupts, install_end_handlers
 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    interrupts._came = False
+    interrupts._interrupted = False
 
 
-@pytest.mark.parametrize("number", ENDING)
+@pytest.mark.parametrize("number", END_SIGNALS)
 def test_each_ends_like_ctrl_c(number: signal.Signals) -> None:
-    end_like_ctrl_c()
+    install_end_handlers()
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), number)
 
 
 def test_what_is_ignored_stays_so() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    end_like_ctrl_c()
+    install_end_handlers()
     os.kill(os.getpid(), signal.SIGHUP)
     check()
 
 
 def test_it_waits_until_an_import_is_done() -> None:
-    end_like_ctrl_c()
+    install_end_handlers()
     imported = []
 
     def import_it() -> None:
-        with undisturbed():
+        with delay_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             imported.append("whole")
 
@@ -53,12 +53,12 @@ def test_it_waits_until_an_import_is_done() -> None:
 
 
 def test_one_that_was_passed_over_comes_again_in_the_loop() -> None:
-    end_like_ctrl_c()
+    install_end_handlers()
     with suppress(BaseException):  # as an extension module does
         os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
         check()
-    end_like_ctrl_c()  # of the next command in this process
+    install_end_handlers()  # of the next command in this process
     check()
 
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import pytest
 
 from rankotom_edge.bench.loop_cost import (
-    BATCHES,
     STAGES,
     WARM_UP,
-    Comparison,
     FrameCost,
     LoopCost,
-    UntilLate,
-    clip,
-    compare_models,
+    TimeLimitView,
+    demo_clip,
     measure_loop,
 )
-from rankotom_edge.model import embedded as models
-from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.live.build import open_classifier, open_reader
+from rankotom_edge.live.reader import Reader
+from rankotom_edge.model import embedded
 from rankotom_edge.sources import open_source
 
 FRAMES = 40
@@ -35,10 +33,18 @@ def frame(detect: float | None, loop: float) -> FrameCost:
 
 
 @pytest.fixture(scope="module")
-def measured() -> LoopCost:
-    classifier = Classifier(load_artifact(models.DEFAULT))
-    with clip(FRAMES + WARM_UP) as path, open_source(str(path)) as source:
-        cost = measure_loop(source, classifier, FRAMES)
+def reader() -> Iterator[Reader]:
+    with (
+        open_classifier(embedded.DEFAULT, "cpu") as (classifier, _),
+        open_reader(classifier) as reader,
+    ):
+        yield reader
+
+
+@pytest.fixture(scope="module")
+def measured(reader: Reader) -> LoopCost:
+    with demo_clip(FRAMES + WARM_UP) as path, open_source(str(path)) as source:
+        cost = measure_loop(source, reader, FRAMES)
     assert cost is not None
     return cost
 
@@ -83,42 +89,23 @@ def test_a_stage_that_never_ran_has_no_time() -> None:
     assert stages["detect"]["p99_ms"] is None
 
 
-def test_a_source_shorter_than_the_warm_up_gives_no_cost() -> None:
-    with clip(WARM_UP) as path, open_source(str(path)) as source:
-        assert measure_loop(source, Classifier(load_artifact(models.DEFAULT)), 10) is None
+def test_a_source_shorter_than_the_warm_up_gives_no_cost(reader: Reader) -> None:
+    with demo_clip(WARM_UP) as path, open_source(str(path)) as source:
+        assert measure_loop(source, reader, 10) is None
 
 
-def test_an_endless_source_ends_when_its_time_is_up() -> None:
-    classifier = Classifier(load_artifact(models.DEFAULT))
+def test_an_endless_source_ends_when_its_time_is_up(reader: Reader) -> None:
     started = time.monotonic()
     with open_source("demo") as source:
-        measure_loop(source, classifier, frames=1_000_000, longest=0.5)
+        measure_loop(source, reader, frames=1_000_000, max_seconds=0.5)
     assert time.monotonic() - started < 30
-    assert UntilLate(-1).closed
+    assert TimeLimitView(-1).closed
 
 
-def test_the_clip_is_a_video_of_the_demo_and_goes_when_it_was_used() -> None:
-    with clip(5) as path:
+def test_the_clip_is_a_video_of_the_demo_and_is_deleted_after_use() -> None:
+    with demo_clip(5) as path:
         video = cv2.VideoCapture(str(path))
         assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 5
         assert video.read()[1].shape == (480, 640, 3)
         video.release()
     assert not Path(path).exists()
-
-
-def test_both_models_are_timed_for_each_batch_and_thread_count() -> None:
-    fp32, int8 = load_artifact(models.FP32), load_artifact(models.INT8)
-    beside = compare_models(int8, fp32, threads=(1, 2), rounds=5)
-    assert [(each.faces, each.threads) for each in beside] == [
-        (faces, threads) for threads in (1, 2) for faces in BATCHES
-    ]
-    one, four = beside[0], beside[1]
-    # Four faces take longer than one, and less than ten times as long.
-    assert one.model < four.model < 10 * one.model
-    assert one.against < four.against
-
-
-def test_a_speedup_above_one_is_faster() -> None:
-    assert Comparison(1, 1, model=2.0, against=5.0).as_json() == {
-        "faces": 1, "threads": 1, "model_ms": 2.0, "against_ms": 5.0, "speedup": 2.5,
-    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""``bench`` as a person meets it."""
+"""``rankotom-edge bench``: report, JSON, plot and errors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from calib.errors import RankotomError
-from rankotom_edge.bench.report import swept_threads
 from rankotom_edge.cli.app import app
 from rankotom_edge.cli.bench import counterpart
-from rankotom_edge.model import embedded as models
+from rankotom_edge.model import embedded
 
 WIDE = {"COLUMNS": "120", "NO_COLOR": "1"}
 
@@ -26,18 +25,18 @@ def run(*arguments: str) -> str:
     return finished.stdout
 
 
-def told(page: str, pattern: str) -> float:
-    """A number of the page, which rounds what the JSON has rounded less."""
+def number_in(page: str, pattern: str) -> float:
+    """A number of the page, which has fewer digits than the JSON."""
     found = re.search(pattern, page)
     assert found is not None, page
     return float(found[1])
 
 
-def test_the_page_the_json_and_the_picture_tell_the_same(tmp_path: Path) -> None:
+def test_report_json_and_plot_agree(tmp_path: Path) -> None:
     target, plot = tmp_path / "bench.json", tmp_path / "bench.png"
     page = run("--frames", "60", "--json", str(target), "--plot", str(plot))
     written = json.loads(target.read_text())
-    assert written["model"]["name"] == models.DEFAULT
+    assert written["model"]["name"] == embedded.DEFAULT
     assert written["source"] == "demo clip, 640 x 480"
     assert written["frames"] == written["faces"] == 60
     for stage in ("detect", "follow", "crop", "classify", "capture_to_reading", "loop"):
@@ -47,8 +46,8 @@ def test_the_page_the_json_and_the_picture_tell_the_same(tmp_path: Path) -> None
     assert {each["faces"] for each in written["comparison"]} == {1, 4}
     first = written["comparison"][0]
     assert first["speedup"] == pytest.approx(first["against_ms"] / first["model_ms"], abs=0.01)
-    assert told(page, r"(\d+) frames a second") == pytest.approx(written["throughput"], abs=0.51)
-    assert told(page, r"classify\D+([\d.]+)") == pytest.approx(
+    assert number_in(page, r"(\d+) frames a second") == pytest.approx(written["throughput"], abs=0.51)
+    assert number_in(page, r"classify\D+([\d.]+)") == pytest.approx(
         written["stages"]["classify"]["p50_ms"], abs=0.006
     )
     picture = cv2.imread(str(plot))
@@ -63,33 +62,24 @@ def test_a_source_without_faces_is_noted(tmp_path: Path) -> None:
     for _ in range(50):
         writer.write(np.full((240, 320, 3), 128, np.uint8))
     writer.release()
-    page = run("--source", str(tmp_path / "wall.avi"), "--against", models.DEFAULT)
+    page = run("--source", str(tmp_path / "wall.avi"), "--against", embedded.DEFAULT)
     assert "no face was found in wall.avi" in page
     assert "20" in page.split("whole loop")[1].splitlines()[0].split()[-1]
 
 
-def test_a_source_that_is_too_short_is_told() -> None:
+def test_a_source_that_is_too_short_is_an_error() -> None:
     portrait = Path(__file__).parents[3] / "rankotom_edge" / "sources" / "eileen-collins.jpg"
     with pytest.raises(RankotomError, match="too few frames: 30 go to the warm-up"):
         run("--source", str(portrait))
 
 
-def test_a_wrong_picture_name_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_wrong_picture_name_is_an_error_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(RankotomError, match="ends in"):
         run("--plot", str(tmp_path / "bench.doc"), "--model", "no-such-model")
 
 
 def test_each_precision_has_its_counterpart(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert counterpart("int8") == counterpart("fp16") == models.FP32
-    assert counterpart("fp32") == models.INT8
-    monkeypatch.setattr(models, "DEFAULT", models.FP32)
-    assert counterpart("fp32") == models.INT8_S8S8
-
-
-def test_threads_are_swept_up_to_the_cores() -> None:
-    assert swept_threads(1) == (1,)
-    assert swept_threads(2) == (1, 2)
-    assert swept_threads(6) == (1, 2, 3, 4, 6)
-    assert swept_threads(8) == (1, 2, 3, 4, 8)
-    assert swept_threads(12) == (1, 2, 3, 4, 8, 12)
-    assert swept_threads(64) == (1, 2, 3, 4, 8, 16, 32, 64)
+    assert counterpart("int8") == counterpart("fp16") == embedded.FP32
+    assert counterpart("fp32") == embedded.INT8
+    monkeypatch.setattr(embedded, "DEFAULT", embedded.FP32)
+    assert counterpart("fp32") == embedded.INT8_S8S8

@@ -14,7 +14,7 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.live.key_actions import NOTICE_SECONDS, KeyActions
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
-from rankotom_edge.recording.session import Recorder, describe_session
+from rankotom_edge.recording.recorder import Recorder, describe_session
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display, Status
