@@ -1,1 +1,1 @@
-"""What a confidence is worth: calibration measured, compared and reported, on arrays."""
+"""What a confidence is worth: calibration measured, compared and reported. Needs only numpy."""

@@ -1,6 +1,6 @@
-"""Two models on the same faces when nobody knows what is right: do they still say the same?
+"""How far two models agree on the same faces, without labels.
 
-It cannot tell which of the two is better calibrated; ``calib.drift`` can, with labels.
+This cannot show which of the two is right or better calibrated; ``calib.drift`` can, with labels.
 """
 
 from __future__ import annotations
@@ -11,34 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from calib.arrays import BoolArray, FloatArray, IntArray, as_classes, as_probabilities
 from calib.errors import RankotomError
 from calib.intervals import Interval, Z, share_interval
-from calib.reports.widgets import (
-    FAINT,
-    ORANGE,
-    Report,
-    heading,
-    note,
-    percent,
-    plain_table,
-    points,
-    signed_span_text,
-    span_text,
-    title,
-)
-
-UNCHECKED = "No labels: accuracy and ECE not checked."
-MOST_FLIPS = 8  # rows on screen; all are in the JSON
 
 
 @dataclass(frozen=True)
 class Flip:
-    """So many faces went from one emotion to another."""
+    """``count`` faces changed from one predicted emotion to another."""
 
     before: str
     after: str
@@ -49,8 +30,8 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class NamedEmotion:
-    """How many faces were called this before and after, and how many of the first lost it."""
+class EmotionCounts:
+    """Faces predicted as this emotion before and after; ``flipped`` of the first lost it."""
 
     name: str
     before: int
@@ -63,16 +44,16 @@ class NamedEmotion:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The candidate beside the reference. Distances are total variation, 1/2 sum |p - q|: the share
-    of the confidence that would have to move for the one's bars to read as the other's.
+    """The candidate compared with the reference. Distances are total variation, 1/2 sum |p - q|:
+    the share of the confidence that moved to other emotions.
 
-    The intervals are of independent faces. Frames of one video are alike, so that of a video they
-    are too narrow.
+    The intervals assume independent faces. Frames of one video are alike, so for a video the
+    intervals are too narrow.
     """
 
     n: int
-    flips: tuple[Flip, ...]  # the commonest first
-    emotions: tuple[NamedEmotion, ...]  # in the order of the classes
+    flips: tuple[Flip, ...]  # the most common first
+    emotions: tuple[EmotionCounts, ...]  # in the order of the classes
     reference_confidence: float
     candidate_confidence: float
     confidence_interval: Interval  # of the change, paired
@@ -145,27 +126,6 @@ def measure_agreement(
     )
 
 
-def agreement_report(agreement: Agreement, reference: str, candidate: str) -> RenderableType:
-    """What was not measured first, then what was."""
-    faces = "1 face" if agreement.n == 1 else f"{agreement.n:,} faces"
-    parts: list[RenderableType] = [
-        title(f"{reference}  →  {candidate}", f"the same {faces}"),
-        Text(UNCHECKED, style=ORANGE),
-        note("Where two models differ, this can't tell which is right."),
-        Text(),
-        _figures(agreement),
-        note(
-            "95 % intervals: of independent faces: frames of one video are alike, so there they "
-            "are too narrow. Distance: the share of the confidence that moved to other emotions."
-        ),
-        heading("Emotion by emotion"),
-        _emotion_table(agreement.emotions),
-    ]
-    if agreement.flips:
-        parts += [heading("What became what"), _flip_table(agreement)]
-    return Report(tuple(parts))
-
-
 def _flips(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[Flip, ...]:
     changed: BoolArray = was != is_
     pairs, counts = np.unique(
@@ -177,9 +137,9 @@ def _flips(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[Flip, 
     )
 
 
-def _emotions(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[NamedEmotion, ...]:
+def _emotions(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[EmotionCounts, ...]:
     return tuple(
-        NamedEmotion(
+        EmotionCounts(
             name=name,
             before=int(np.count_nonzero(was == index)),
             after=int(np.count_nonzero(is_ == index)),
@@ -190,64 +150,10 @@ def _emotions(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[Nam
 
 
 def _mean_interval(changes: FloatArray) -> Interval:
-    """Of the mean of paired changes, by its standard error; a single face could have changed by
-    anything."""
+    """The interval of the mean of paired changes, from its standard error; one face says nothing
+    about the others."""
     if len(changes) < 2:
         return Interval(-1.0, 1.0)
     mean = float(changes.mean())
     reach = Z * float(changes.std(ddof=1)) / math.sqrt(len(changes))
     return Interval(max(-1.0, mean - reach), min(1.0, mean + reach))
-
-
-def _figures(agreement: Agreement) -> Table:
-    table = plain_table(
-        ("", "left"),
-        ("before", "right"),
-        ("after", "right"),
-        ("change", "right"),
-        ("95 % interval", "right"),
-    )
-    table.add_row(
-        "flips",
-        "",
-        "",
-        Text(percent(agreement.flip_rate), style="bold"),
-        Text(span_text(agreement.flips_interval, 1), style=FAINT),
-    )
-    table.add_row(
-        "confidence",
-        percent(agreement.reference_confidence),
-        percent(agreement.candidate_confidence),
-        Text(points(agreement.confidence_change), style="bold"),
-        Text(signed_span_text(agreement.confidence_interval, 1), style=FAINT),
-    )
-    table.add_row("distance", "", "", Text(percent(agreement.distance), style="bold"), "")
-    worst = Text(f"face {agreement.worst_face}", style=FAINT)
-    table.add_row("at worst", "", "", percent(agreement.worst), worst)
-    return table
-
-
-def _emotion_table(emotions: tuple[NamedEmotion, ...]) -> Table:
-    table = plain_table(
-        ("", "left"), ("before", "right"), ("after", "right"), ("flipped", "right"), ("", "right")
-    )
-    for emotion in emotions:
-        share = percent(emotion.flipped / emotion.before) if emotion.before else "–"
-        table.add_row(
-            Text(emotion.name),
-            f"{emotion.before:,}",
-            f"{emotion.after:,}",
-            f"{emotion.flipped:,}",
-            Text(share, style=FAINT),
-        )
-    return table
-
-
-def _flip_table(agreement: Agreement) -> Table:
-    table = plain_table(("from", "left"), ("to", "left"), ("faces", "right"))
-    for flip in agreement.flips[:MOST_FLIPS]:
-        table.add_row(Text(flip.before), Text(flip.after), f"{flip.count:,}")
-    if len(agreement.flips) > MOST_FLIPS:
-        rest = sum(flip.count for flip in agreement.flips[MOST_FLIPS:])
-        table.add_row(Text("others", style=FAINT), "", Text(f"{rest:,}", style=FAINT))
-    return table

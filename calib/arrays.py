@@ -1,4 +1,4 @@
-"""The checks that every array passes before a number is made of it."""
+"""The checks that every array passes before it is measured."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -12,15 +12,15 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# A softmax in half precision misses 1 by up to a few 1e-4; anything farther off is not a softmax.
+# The sum of a half-precision softmax is off by up to a few 1e-4; a larger error is not a softmax.
 SUM_TOLERANCE = 1e-3
-# Rows this close to 1 stay as they are: to divide by 1 - 1e-16 could push a confidence that lies
-# on a bin edge over it.
+# Rows this close to 1 are not divided: a division by 1 - 1e-16 could move a confidence on a bin
+# edge into the next bin.
 SUM_ROUNDING = 1e-6
 
 
 def as_numbers(values: ArrayLike, what: str, dimensions: int) -> FloatArray:
-    """A float64 copy that has the dimensions, at least one element, and no NaN or infinity."""
+    """A float64 copy with these dimensions, at least one element, and no NaN or infinity."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise RankotomError(
@@ -33,24 +33,24 @@ def as_numbers(values: ArrayLike, what: str, dimensions: int) -> FloatArray:
     if array.size == 0:
         raise RankotomError(f"The {what} are empty (shape {array.shape}): nothing to measure.")
     numbers = array.astype(np.float64)
-    strange = ~np.isfinite(numbers)
-    if strange.any():
-        row = int(np.argwhere(strange)[0][0])
+    invalid = ~np.isfinite(numbers)
+    if invalid.any():
+        row = int(np.argwhere(invalid)[0][0])
         raise RankotomError(
-            f"The {what} hold NaN or infinity in {count_of(strange)}, first in row {row}. "
-            "Remove those samples, or look at the model that made them."
+            f"The {what} hold NaN or infinity in {count_values(invalid)}, first in row {row}. "
+            "Remove those samples, or check the model that made them."
         )
     return numbers
 
 
 def as_probabilities(values: ArrayLike) -> FloatArray:
-    """Rows that sum to 1; within ``SUM_TOLERANCE`` of it they are renormalised, else refused."""
+    """Rows that sum to 1 within ``SUM_TOLERANCE``, renormalised."""
     probabilities = as_numbers(values, "probabilities", dimensions=2)
     negative = probabilities.min(axis=1) < 0
     if negative.any():
         row = int(np.argmax(negative))
         raise RankotomError(
-            f"The probabilities are negative in {rows_of(negative)}, first in row {row} "
+            f"The probabilities are negative in {count_rows(negative)}, first in row {row} "
             f"(lowest {probabilities[row].min():.4g}). If these are logits, name the array logits."
         )
     sums = probabilities.sum(axis=1)
@@ -58,7 +58,7 @@ def as_probabilities(values: ArrayLike) -> FloatArray:
     if off.any():
         row = int(np.argmax(off))
         raise RankotomError(
-            f"The probabilities do not sum to 1 in {rows_of(off)}, first in row {row} "
+            f"The probabilities do not sum to 1 in {count_rows(off)}, first in row {row} "
             f"(sum {sums[row]:.4g}). If these are logits, name the array logits."
         )
     divisors = np.where(np.abs(sums - 1) > SUM_ROUNDING, sums, 1.0)
@@ -85,7 +85,7 @@ def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
         row = int(np.argmax(outside))
         raise RankotomError(
             f"The labels must lie in 0 to {classes - 1}, one for each of the {classes} columns, "
-            f"but row {row} holds {numbers[row]:.15g} ({rows_of(outside)} in all)."
+            f"but row {row} holds {numbers[row]:.15g} ({count_rows(outside)} in all)."
         )
     return numbers.astype(np.int64)
 
@@ -118,7 +118,7 @@ def as_confidence(values: ArrayLike) -> FloatArray:
 
 
 def as_correct(values: ArrayLike, samples: int) -> FloatArray:
-    """1 where a prediction was right, 0 where it was wrong, as numbers to be averaged."""
+    """1 where a prediction was right, 0 where it was wrong, as floats to average."""
     array = np.asarray(values)
     if array.shape != (samples,):
         raise RankotomError(
@@ -142,11 +142,11 @@ def as_classes(names: Sequence[str], classes: int) -> tuple[str, ...]:
     return words
 
 
-def count_of(mask: BoolArray) -> str:
+def count_values(mask: BoolArray) -> str:
     found = int(np.count_nonzero(mask))
     return f"{found:,} value" if found == 1 else f"{found:,} values"
 
 
-def rows_of(mask: BoolArray) -> str:
+def count_rows(mask: BoolArray) -> str:
     found = int(np.count_nonzero(mask))
     return f"{found:,} row" if found == 1 else f"{found:,} rows"

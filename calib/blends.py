@@ -1,12 +1,12 @@
-"""Two emotions at once: what a blend is called, and whether people saw the same two.
+"""Blends of two emotions: their names, and whether the model finds the two that people saw.
 
-FERPlus holds ten annotators' votes for every face. A face is a **compound** when its votes split
-between two emotions: the two hold at least 80 % of the votes and the lesser of them at least
-30 %. Every other emotion then has at most 20 %, so the pair is unique. Neutral counts like any
-other class: "neutral + sadness" is what people say of a slight sadness. Of the 3,579 faces of
-FERPlus valid 675 are compounds, 201 of them of two emotions other than neutral.
+FERPlus has ten annotators' votes for every face. A face is a **compound** when its votes split
+between two emotions: together they have at least 80 % of the votes, and the lesser of them at
+least 30 %. Every other emotion then has at most 20 %, so the pair is unique. Neutral counts like
+any other class: people vote "neutral + sadness" for a slight sadness. ``rankotom-edge evaluate
+--dataset ferplus --split valid`` lists the compounds of FERPlus with their counts.
 
-RAF-DB's compound set has names instead of votes: give each face one vote for each constituent.
+RAF-DB's compound set has names instead of votes: give each face one vote for each of the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,19 +46,8 @@ COMPOUNDS: Mapping[frozenset[str], str] = MappingProxyType(
 
 PAIR_SHARE = 0.8
 SECOND_SHARE = 0.3
-# 3 / 10 and 0.1 + 0.2 are the same share.
+# 3 / 10 and 0.1 + 0.2 are the same share except for rounding.
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class TopTwo:
-    """The two likeliest emotions of one face, their probabilities and the blend's name."""
-
-    first: str
-    second: str
-    first_share: float
-    second_share: float
-    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +63,10 @@ class CompoundFaces:
 
 @dataclass(frozen=True, eq=False)
 class CompoundHeatmap:
-    """The paper's heatmap: a row per compound, a column per emotion, the mean probability inside.
+    """The paper's heatmap: a row per compound, a column per emotion, the mean probability in each.
 
     ``constituents`` are the two columns to frame in each row; ``matches`` is the share of the
-    row's faces whose two likeliest emotions are those two. Rows come in the order of their
-    counts, the largest first.
+    row's faces whose two likeliest emotions are those two. The row with most faces comes first.
     """
 
     rows: tuple[str, ...]
@@ -88,27 +76,23 @@ class CompoundHeatmap:
     constituents: tuple[tuple[int, int], ...]
     matches: tuple[float, ...]
 
+    def as_json(self) -> list[dict[str, object]]:
+        """A record per blend, the most common first."""
+        return [
+            {
+                "name": name,
+                "emotions": [self.columns[column] for column in self.constituents[row]],
+                "count": self.counts[row],
+                "match": self.matches[row],
+                "confidence": dict(zip(self.columns, self.confidence[row].tolist(), strict=True)),
+            }
+            for row, name in enumerate(self.rows)
+        ]
+
 
 def blend_name(first: str, second: str) -> str:
-    """The paper's word for the pair in either order, else the two words as given."""
+    """The paper's name for the pair in either order, else the two words as given."""
     return COMPOUNDS.get(frozenset({first, second}), f"{first} + {second}")
-
-
-def top_two(probabilities: ArrayLike, classes: Sequence[str]) -> TopTwo:
-    """Of equal probabilities the earlier class comes first."""
-    row = as_probabilities(np.atleast_2d(np.asarray(probabilities)))
-    if len(row) != 1:
-        raise RankotomError(f"The top two are read from one face, not from {len(row)}.")
-    names = as_classes(classes, row.shape[1])
-    _two_classes(row)
-    first, second = (int(index) for index in _likeliest_two(row)[0])
-    return TopTwo(
-        first=names[first],
-        second=names[second],
-        first_share=float(row[0, first]),
-        second_share=float(row[0, second]),
-        name=blend_name(names[first], names[second]),
-    )
 
 
 def compound_faces(
@@ -117,9 +101,9 @@ def compound_faces(
     pair_share: float = PAIR_SHARE,
     second_share: float = SECOND_SHARE,
 ) -> CompoundFaces:
-    """The faces whose votes split between two emotions; a face without votes is none."""
+    """The faces whose votes split between two emotions; a face without votes is not a compound."""
     ballots = as_numbers(votes, "votes", dimensions=2)
-    _two_classes(ballots)
+    _check_two_classes(ballots)
     shares = vote_shares(as_votes(ballots, *ballots.shape))
     pairs = _likeliest_two(shares)
     pair_shares = np.take_along_axis(shares, pairs, axis=1)
@@ -150,8 +134,8 @@ def top2_match(probabilities: ArrayLike, votes: ArrayLike) -> float | None:
 def vote_distance(probabilities: ArrayLike, votes: ArrayLike) -> float:
     """Mean total variation between prediction and votes: 1/2 sum |p - v|, from 0 to 1.
 
-    It is the share of the confidence that would have to move to another emotion for the bars to
-    read as the votes do. Faces without votes are left out; NaN where none has any.
+    It is the share of the confidence that would have to move to other emotions to match the votes.
+    Faces without votes are left out; NaN where no face has any.
     """
     rows = as_probabilities(probabilities)
     distances = vote_distances(rows, as_votes(votes, *rows.shape))
@@ -161,8 +145,8 @@ def vote_distance(probabilities: ArrayLike, votes: ArrayLike) -> float:
 
 def vote_distances(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
     """The distance of each face; NaN where it has no votes."""
-    apart = np.abs(probabilities - vote_shares(votes)).sum(axis=1) / 2
-    distances: FloatArray = np.where(votes.sum(axis=1) > 0, apart, np.nan)
+    variation = np.abs(probabilities - vote_shares(votes)).sum(axis=1) / 2
+    distances: FloatArray = np.where(votes.sum(axis=1) > 0, variation, np.nan)
     return distances
 
 
@@ -205,6 +189,6 @@ def _likeliest_two(rows: FloatArray) -> IntArray:
     return order[:, :2]
 
 
-def _two_classes(rows: FloatArray) -> None:
+def _check_two_classes(rows: FloatArray) -> None:
     if rows.shape[1] < 2:
         raise RankotomError("A blend needs at least two classes, and there is one.")

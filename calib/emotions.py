@@ -1,4 +1,4 @@
-"""The words that every room shares: the emotions, in one order that never changes."""
+"""The emotions, in the one order that all packages share."""
 
 # FERPlus order. RAF-DB has the first seven; AffectNet has all eight.
 EMOTIONS = (

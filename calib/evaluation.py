@@ -11,9 +11,9 @@ import numpy as np
 from calib import metrics
 from calib.blends import top2_match, vote_distance
 from calib.intervals import Interval
-from calib.metrics import Bin
+from calib.metrics import LARGE_BIN, Bin
 from calib.predictions import Predictions
-from calib.resampling import LARGE_BIN, RESAMPLES, ROUGH_INTERVALS, Floor, bootstrap, floor
+from calib.resampling import RESAMPLES, ROUGH_INTERVALS, Floor, bootstrap, floor
 
 METRICS = (
     "accuracy",

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written under another name, then moved into place."""
+"""Files that are complete or absent: written under a temporary name, then moved into place."""
 
 import errno
 import os
@@ -11,22 +11,22 @@ from pathlib import Path
 
 from calib.errors import RankotomError
 
-# Of a long name, so that the temporary one, which adds to it, is not too long.
+# Characters kept of a long name, so that the temporary name, which adds to it, is not too long.
 KEPT_CHARACTERS = 40
 
 
 @contextmanager
-def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
-    """A temporary path that takes the place of ``path`` once the block ends without error.
+def replace_file(path: Path, mode: int | None = None) -> Iterator[Path]:
+    """A temporary path that replaces ``path`` when the block ends without error.
 
-    A link stays a link, and what it points to is replaced. A FIFO or a device is not replaced but
-    written into, once all is there to write. The temporary name keeps the suffix, by which
-    matplotlib and others choose a format.
+    A link stays a link; its target is replaced. A FIFO or a device is not replaced: the content is
+    copied into it at the end. The temporary name keeps the suffix, because matplotlib and others
+    choose a format by it.
     """
-    with _explained(path):
+    with _explain_errors(path):
         temporary = _temporary_for(path)
     try:
-        with _explained(path):
+        with _explain_errors(path):
             yield temporary
             if _is_special(path):
                 with temporary.open("rb") as source, path.open("wb") as target:
@@ -39,13 +39,13 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a path that ``replacing`` would refuse, before the work of which it is the end."""
-    with _explained(path):
+    """Refuse a path that ``replace_file`` would refuse, before the work that leads up to it."""
+    with _explain_errors(path):
         _temporary_for(path).unlink()
 
 
 def _temporary_for(path: Path) -> Path:
-    """Beside the file, so that a rename is enough; there may be no room beside a device."""
+    """In the folder of the file, so that a rename is enough; elsewhere for a device."""
     folder = None if _is_special(path) else path.resolve().parent
     handle, name = tempfile.mkstemp(
         dir=folder, prefix=f".{path.stem[:KEPT_CHARACTERS]}-", suffix=path.suffix
@@ -65,7 +65,7 @@ def _is_special(path: Path) -> bool:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -73,7 +73,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _umask() -> int:
-    """mkstemp makes private files; a report is as readable as the user's other files."""
+    """mkstemp makes private files; a report should be as readable as the user's other files."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

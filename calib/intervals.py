@@ -1,4 +1,4 @@
-"""The 95 % intervals of shares, which hold on few faces and where nothing was seen."""
+"""95 % intervals, and how to get them for shares: valid for few faces and for a share of 0 or 1."""
 
 import math
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Interval:
 
 
 def share_interval(hits: int, faces: int) -> Interval:
-    """Wilson's score interval: none of 30 faces is 0 to 11 %, not 0 to 0."""
+    """Wilson's score interval of a proportion: for 0 of 30 faces 0 to 11 %, not 0 to 0."""
     share, pull = hits / faces, Z**2 / faces
     middle = (share + pull / 2) / (1 + pull)
     reach = Z * math.sqrt(share * (1 - share) / faces + pull / (4 * faces)) / (1 + pull)
@@ -31,10 +31,10 @@ def share_interval(hits: int, faces: int) -> Interval:
 
 
 def change_interval(lost: int, won: int, faces: int) -> Interval:
-    """Of ``won - lost`` as a share of the same faces, some of which changed either way.
+    """The interval of a paired change: (won - lost) / faces.
 
-    Bonett and Price's adjusted Wald interval (2012) counts one more of each: where no face
-    changed, the share may still have moved by as much as that many faces can hide.
+    Bonett and Price's adjusted Wald interval (2012) adds one face to each count: where no face
+    changed, the share may still have moved by what that many faces cannot show.
     """
     gain, loss = (won + 1) / (faces + 2), (lost + 1) / (faces + 2)
     middle = gain - loss

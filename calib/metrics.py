@@ -7,14 +7,14 @@ right. With M bins over the confidences (paper, appendix, "Evaluation Metrics"):
     ECE = sum |B| / n * |acc(B) - conf(B)|        MCE = max |acc(B) - conf(B)|
 
 **Equal-width bins** are [m/M, (m+1)/M): a confidence on an inner edge belongs to the bin above,
-as in torchmetrics; the last bin is closed, so that 1 belongs to it. (torchmetrics puts exactly 1
-into a bin of its own, one more than it was asked for.) An empty bin adds nothing.
+as in torchmetrics; the last bin is closed and includes 1. (torchmetrics puts exactly 1 into an
+additional bin.) An empty bin adds nothing.
 
 **Equal-mass bins** split the samples, sorted by confidence, into M runs whose sizes differ by at
 most one, the larger first, as ``numpy.array_split`` does; with fewer samples than bins some stay
-empty. Tied confidences have no order among them, so a tie that straddles a boundary is shared:
-each side takes its number of samples, all with the tie's mean correctness. No metric depends on
-the order of the samples.
+empty. Tied confidences have no order, so a tie across a boundary is shared: each side takes its
+number of samples, all with the tie's mean correctness. So no metric depends on the order of the
+samples.
 """
 
 from dataclasses import dataclass
@@ -33,11 +33,14 @@ from calib.arrays import (
 from calib.errors import RankotomError
 
 BINS = 15
+# Two faces can decide the error of a smaller bin. `rankotom-edge evaluate docs/examples/fp32.npz`:
+# MCE over all bins has a floor of 42 %, over bins with this many faces one of 8 %.
+LARGE_BIN = 50
 
 
 @dataclass(frozen=True)
 class Bin:
-    """A bar of the reliability diagram; an empty one has no confidence and no accuracy."""
+    """A bin of the reliability diagram; an empty one has no confidence and no accuracy."""
 
     low: float
     high: float
@@ -47,27 +50,27 @@ class Bin:
 
     @property
     def gap(self) -> float | None:
-        """Accuracy less confidence: below 0 where the model is too sure of itself."""
+        """Accuracy minus confidence: below 0 where the model is too sure of itself."""
         if self.confidence is None or self.accuracy is None:
             return None
         return self.accuracy - self.confidence
 
 
 def accuracy(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    rows, truth = _checked(probabilities, labels)
+    rows, truth = _check(probabilities, labels)
     return float(np.mean(rows.argmax(axis=1) == truth))
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
     """Expected calibration error over equal-width bins (paper, ECE)."""
-    sure, right = _outcomes(confidence, correct)
+    sure, right = _check_outcomes(confidence, correct)
     gaps = np.bincount(bin_of(sure, bins), weights=right - sure, minlength=bins)
     return float(np.abs(gaps).sum() / len(sure))
 
 
 def adaptive_ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
     """The same sum over equal-mass bins (paper, AECE)."""
-    sure, right = _outcomes(confidence, correct)
+    sure, right = _check_outcomes(confidence, correct)
     order = np.argsort(sure)
     gaps = equal_mass_gaps(
         np.ones(len(sure)), (right - sure)[order], tie_ends(sure[order]), check_bins(bins)
@@ -76,12 +79,11 @@ def adaptive_ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) ->
 
 
 def mce(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS, least: int = 1) -> float:
-    """Maximum calibration error (paper, MCE) over the bins that hold at least ``least`` samples.
+    """Maximum calibration error (paper, MCE) over the bins with at least ``least`` samples.
 
-    One bin with two faces can set it, so ``least=50`` is the figure to read. NaN where no bin
-    holds that many.
+    NaN where no bin has that many. See ``LARGE_BIN`` for why 1 is too few.
     """
-    sure, right = _outcomes(confidence, correct)
+    sure, right = _check_outcomes(confidence, correct)
     index = bin_of(sure, bins)
     counts = np.bincount(index, minlength=bins)
     gaps = np.bincount(index, weights=right - sure, minlength=bins)
@@ -90,31 +92,31 @@ def mce(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS, least: int 
 
 
 def nll(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    """Mean of -log p(label), with p held above the float64 epsilon so that one 0 is not infinity.
+    """Mean of -log p(label), with p at least the float64 epsilon: a 0 costs 36.04, not infinity.
 
-    The bound is scikit-learn's: a label given no probability at all costs 36.04.
+    scikit-learn has the same bound.
     """
-    return float(np.mean(surprisal(*_checked(probabilities, labels))))
+    return float(np.mean(surprisal(*_check(probabilities, labels))))
 
 
 def brier(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    """Mean of the squared distance to the one-hot label over all classes: 0 best, 2 worst."""
-    return float(np.mean(squared_distance(*_checked(probabilities, labels))))
+    """Mean squared distance to the one-hot label over all classes: 0 is best, 2 worst."""
+    return float(np.mean(squared_distance(*_check(probabilities, labels))))
 
 
 def classwise_ece(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS) -> FloatArray:
     """For each class, the ECE of its column against whether that class was the label.
 
-    All n samples count for each class, so a rare class has a low figure: most of its column is
-    rightly near 0.
+    All n samples count for each class, so a rare class has a low error: most of its column is
+    correctly near 0.
     """
-    rows, truth = _checked(probabilities, labels)
+    rows, truth = _check(probabilities, labels)
     return np.array([ece(column, truth == index, bins) for index, column in enumerate(rows.T)])
 
 
 def reliability(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> tuple[Bin, ...]:
     """The equal-width bins, empty ones included, from 0 to 1."""
-    sure, right = _outcomes(confidence, correct)
+    sure, right = _check_outcomes(confidence, correct)
     index = bin_of(sure, bins)
     counts = np.bincount(index, minlength=bins)
     confidences = np.bincount(index, weights=sure, minlength=bins)
@@ -132,10 +134,10 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> 
 
 
 def other_bars(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS) -> tuple[Bin, ...]:
-    """The reliability of every probability but the highest of its sample: how often a class that
-    is given so much, and is not the prediction, is the label. None has any with a single class.
+    """The reliability of every probability except the highest of its sample: how often a class
+    with that probability, not being the prediction, is the label. Empty for a single class.
     """
-    rows, truth = _checked(probabilities, labels)
+    rows, truth = _check(probabilities, labels)
     others = np.ones(rows.shape, dtype=bool)
     others[np.arange(len(rows)), rows.argmax(axis=1)] = False
     if not others.any():
@@ -151,7 +153,7 @@ def bin_of(confidence: FloatArray, bins: int) -> IntArray:
 
 
 def tie_ends(ordered: FloatArray) -> IntArray:
-    """Where each run of equal values ends, as a number of values from the start; 0 comes first."""
+    """0, then the end of each run of equal values, counted in values from the start."""
     ends = np.flatnonzero(np.diff(ordered)) + 1
     return np.concatenate(([0], ends, [len(ordered)])).astype(np.int64)
 
@@ -159,8 +161,8 @@ def tie_ends(ordered: FloatArray) -> IntArray:
 def equal_mass_gaps(weights: FloatArray, gaps: FloatArray, ends: IntArray, bins: int) -> FloatArray:
     """The sum of weight * gap in each equal-mass bin, for samples sorted by confidence.
 
-    The running sum, known where each tie ends and straight within it, is read at the boundaries;
-    that shares a tie between the bins it straddles. Integer weights stand for repeated samples.
+    The running sum is known where each tie ends and linear within it. Reading it at the boundaries
+    shares a tie between the bins on both sides. Integer weights stand for repeated samples.
     """
     total = round(float(weights.sum()))
     sizes = np.full(bins, total // bins)
@@ -189,11 +191,11 @@ def check_bins(bins: int) -> int:
     return bins
 
 
-def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+def _check(probabilities: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
     rows = as_probabilities(probabilities)
     return rows, as_labels(labels, *rows.shape)
 
 
-def _outcomes(confidence: ArrayLike, correct: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _check_outcomes(confidence: ArrayLike, correct: ArrayLike) -> tuple[FloatArray, FloatArray]:
     sure = as_confidence(confidence)
     return sure, as_correct(correct, len(sure))

@@ -1,8 +1,8 @@
-"""Offsets: one number for each class, added to its logits, so that none is claimed too often.
+"""Offsets: one number per class, added to its logits, so that no class is predicted too often.
 
-A temperature makes all classes surer or less sure together. What it cannot mend is a model that is
-too fond of one class (Alexandari et al. 2020, bias-corrected temperature scaling): faces at 40 to
-60 % that should tip the other way. Offsets can, and so they may change the answer.
+A temperature makes all classes more or less confident together. It cannot correct a model that
+prefers one class (Alexandari et al. 2020, bias-corrected temperature scaling). Offsets can, and
+so they may change the predicted class.
 """
 
 import math
@@ -13,29 +13,29 @@ from numpy.typing import ArrayLike
 from calib.arrays import FloatArray, IntArray, as_labels, as_numbers
 from calib.temperature import BOUNDS, at_bound, fit_temperature, golden_section, softmax
 
-# How large an offset is before any face is seen, as a standard deviation, at a temperature of 1: a
-# class with a dozen faces moves little, one with hundreds as far as they say.
+# The prior's standard deviation of an offset at temperature 1, so that a class with a dozen faces
+# moves little and one with hundreds is free. Chosen by eye.
 PRIOR = 0.3
-ROUNDS = 20  # a handful is needed where the faces say enough
-SETTLED = 1e-9
+MOST_STEPS = 20  # usually a handful are enough
+CONVERGED = 1e-9
 
 
 def fit_offsets(logits: ArrayLike, labels: ArrayLike) -> FloatArray:
-    """The offsets o (k,), in the units of the logits, that with the best temperature T for them
-    have the least cost: the NLL of softmax((z + o) / T), and the prior's of o / T. Their sum is 0.
+    """The offsets o (k,), in units of the logits, that minimise, together with a temperature T, the
+    NLL of softmax((z + o) / T) plus the prior's penalty on o / T. Their sum is 0.
 
-    Found in turns, each of which can only lower the cost: o / T with T as it is, then T with o / T.
-    Where the faces do not determine a temperature, all offsets are 0.
+    Two steps alternate, and each can only lower the cost: o / T for a fixed T, then T for a fixed
+    o / T. Where the faces do not determine a temperature, all offsets are 0.
     """
     scores = as_numbers(logits, "logits", dimensions=2)
     truth = as_labels(labels, *scores.shape)
     temperature, offsets = fit_temperature(scores, truth), np.zeros(scores.shape[1])
     if at_bound(temperature):
         return offsets
-    for _ in range(ROUNDS):
+    for _ in range(MOST_STEPS):
         before = offsets
         offsets = _offsets_at(scores / temperature, truth, offsets)
-        if float(np.abs(offsets - before).max()) < SETTLED:
+        if float(np.abs(offsets - before).max()) < CONVERGED:
             break
         temperature = _temperature_at(scores, truth, offsets)
     centred: FloatArray = temperature * (offsets - offsets.mean())
@@ -49,8 +49,8 @@ def _temperature_at(scores: FloatArray, truth: IntArray, offsets: FloatArray) ->
 
 
 def _offsets_at(scores: FloatArray, truth: IntArray, offsets: FloatArray) -> FloatArray:
-    """At a temperature of 1, by Newton's method: with the prior the cost has one minimum, and a
-    step that would overshoot is halved."""
+    """Newton's method at temperature 1: the prior makes the minimum unique, and a step that
+    overshoots is halved."""
     count, classes = scores.shape
     share = np.bincount(truth, minlength=classes) / count
     decay: float = 1 / (count * PRIOR**2)
@@ -63,10 +63,10 @@ def _offsets_at(scores: FloatArray, truth: IntArray, offsets: FloatArray) -> Flo
         slope = claimed.mean(axis=0) - share + decay * offsets
         curvature = np.diag(claimed.mean(axis=0) + decay) - claimed.T @ claimed / count
         step = np.linalg.solve(curvature, slope)
-        if float(np.abs(step).max()) < SETTLED:
+        if float(np.abs(step).max()) < CONVERGED:
             break
         before = cost(offsets)
-        while cost(offsets - step) > before and float(np.abs(step).max()) > SETTLED:
+        while cost(offsets - step) > before and float(np.abs(step).max()) > CONVERGED:
             step = step / 2
         offsets = offsets - step
     return offsets

@@ -1,11 +1,11 @@
-"""How far a figure can be trusted: its interval, and the floor of perfect calibration.
+"""How far a metric can be trusted: its bootstrap interval, and the floor of perfect calibration.
 
 A calibration error is never 0 on a finite sample, not even for a perfectly calibrated model, and
 a resample, which repeats faces, makes it larger still. So an interval here is the spread of the
-resamples moved to where the measured figure is, and tells where the figure lies on average over
-samples of this size; what part of that is noise alone, the floor tells. In a simulation (1,000
-faces, 200 samples) 95 % intervals held that average in 93 to 99 % of the samples, but in 72 to
-85 % for MCE over all bins, which hangs on the emptiest of them (``ROUGH_INTERVALS``).
+resamples, shifted so that its mean is the measured value. It covers the mean of the metric over
+samples of this size; the floor shows how much of that is noise. The intervals cover that mean
+about 95 times in 100, except for MCE over all bins, which depends on the emptiest of them
+(``ROUGH_INTERVALS``; tests/calib/test_resampling.py counts both).
 
 Shares (accuracy, flips, top-2 match) are not resampled: where none of 30 faces flipped, none
 flips in any resample either, though one face in ten may. ``calib.intervals`` has their intervals.
@@ -24,6 +24,7 @@ from calib.errors import RankotomError
 from calib.intervals import Interval, change_interval, share_interval
 from calib.metrics import (
     BINS,
+    LARGE_BIN,
     bin_of,
     equal_mass_gaps,
     squared_distance,
@@ -33,25 +34,23 @@ from calib.metrics import (
 from calib.predictions import Predictions
 
 RESAMPLES = 1000
-# A bin below this can be set by two faces: the floor of MCE over all bins is 28 to 40 % on
-# FERPlus (facts/machine.md), and says nothing.
-LARGE_BIN = 50
-# A handful of faces, drawn again and again, only repeats itself: below this an interval is all
-# that the metric can be.
+# Resamples of fewer faces only repeat them, so the interval is the whole range of the metric.
+# Chosen by eye.
 FEWEST = 10
-# The class-wise errors are resampled up to this many classes; the time grows with them.
+# Class-wise errors are resampled for at most this many classes: time grows with their number.
+# Chosen by eye.
 MOST_CLASSES = 64
 # Resamples are drawn in blocks of this many faces, about 32 MB of weights.
 BLOCK = 4_000_000
-LEVEL = (0.025, 0.975)
+QUANTILES = (0.025, 0.975)
 CEILINGS = {"nll": float(-np.log(np.finfo(np.float64).eps)), "brier": 2.0}
-# Their intervals hold the figure less often than 95 times in 100.
+# Metrics whose intervals cover less than 95 times in 100.
 ROUGH_INTERVALS = ("mce",)
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What a perfectly calibrated model with the same confidences would show."""
+    """The error that a perfectly calibrated model with the same confidences would show."""
 
     mean: float
     p95: float
@@ -62,17 +61,19 @@ def bootstrap(
 ) -> dict[str, Interval]:
     """The 95 % interval of each metric: faces drawn with replacement, ``resamples`` times.
 
-    ``mce50`` is there when a bin holds 50 faces, ``vote_distance`` when there are votes and
-    ``top2_match`` when they make a compound. A resample keeps the bins that ``mce50`` judged in
-    the sample.
+    ``mce50`` needs a bin with 50 faces, ``vote_distance`` needs votes, and ``top2_match`` needs
+    votes that make a compound. ``mce50`` of a resample is over the bins that are large in the
+    sample.
     """
-    sheet = _Sheet.of(predictions)
-    measured, draws = _resampled(partial(_statistics, sheet), len(predictions), resamples, seed)
+    terms = _FaceTerms.of(predictions)
+    measured, draws = _resample(partial(_statistics, terms), len(predictions), resamples, seed)
     spreads = {
-        name: _around(measured[name], draws[name], sheet.faces_of(name), (0.0, ceiling(name)))
+        name: _shifted_interval(
+            measured[name], draws[name], terms.faces_of(name), (0.0, ceiling(name))
+        )
         for name in measured
     }
-    return {**spreads, **{name: _share(hits) for name, hits in _shares(predictions).items()}}
+    return {**spreads, **{name: _hits_interval(hits) for name, hits in _hits(predictions).items()}}
 
 
 def paired_bootstrap(
@@ -80,42 +81,44 @@ def paired_bootstrap(
 ) -> dict[str, Interval]:
     """The 95 % interval of candidate - reference, both measured on the same resampled faces.
 
-    What both models owe to the faces drawn cancels, so the interval is narrower than two single
-    ones would suggest. ``flips`` is the interval of the flip rate itself.
+    The effect of the faces drawn cancels out, so the interval is narrower than two single ones
+    would suggest. ``flips`` is the interval of the flip rate itself.
     """
     check_same_faces(reference, candidate)
-    before, after = _Sheet.of(reference), _Sheet.of(candidate)
+    before, after = _FaceTerms.of(reference), _FaceTerms.of(candidate)
 
     def compare(weights: FloatArray) -> dict[str, FloatArray]:
         old, new = _statistics(before, weights), _statistics(after, weights)
         return {name: new[name] - old[name] for name in new if name in old}
 
-    measured, draws = _resampled(compare, len(reference), resamples, seed)
-    old_shares, new_shares = _shares(reference), _shares(candidate)
+    measured, draws = _resample(compare, len(reference), resamples, seed)
+    old_hits, new_hits = _hits(reference), _hits(candidate)
     return {
         **{
-            name: _around(measured[name], draws[name], before.faces_of(name), _either_way(name))
+            name: _shifted_interval(
+                measured[name], draws[name], before.faces_of(name), _range_of_change(name)
+            )
             for name in measured
         },
         **{
-            name: _share_change(old_shares[name], hits)
-            for name, hits in new_shares.items()
-            if name in old_shares and len(hits) == len(old_shares[name])
+            name: _hits_change_interval(old_hits[name], hits)
+            for name, hits in new_hits.items()
+            if name in old_hits and len(hits) == len(old_hits[name])
         },
-        "flips": _share(reference.predicted != candidate.predicted),
+        "flips": _hits_interval(reference.predicted != candidate.predicted),
     }
 
 
 def class_bootstrap(
     reference: Predictions, candidate: Predictions, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[dict[str, Interval], ...]:
-    """The paired intervals of each class in order, for the faces that are labelled with it.
+    """The paired intervals of each class, over the faces with its label.
 
-    ``ece`` is class-wise, and so over all faces; ``confidence`` is the mean shift, ``flips`` the
+    ``ece`` is class-wise, so it is over all faces; ``confidence`` is the mean shift, ``flips`` the
     rate. A class without faces has only ``ece``.
     """
     check_same_faces(reference, candidate)
-    before, after = _Sheet.of(reference), _Sheet.of(candidate)
+    before, after = _FaceTerms.of(reference), _FaceTerms.of(candidate)
     classes = len(reference.classes)
     labelled = np.eye(classes, dtype=np.bool_)[reference.labels]
     shifts = {
@@ -140,27 +143,29 @@ def class_bootstrap(
         faces = labelled[:, index]
         count = int(np.count_nonzero(faces))
         spreads = {
-            name: _around(values[:, index], draws[name][:, index], rests_on, _either_way(name))
+            name: _shifted_interval(
+                values[:, index], draws[name][:, index], rests_on, _range_of_change(name)
+            )
             for name, values in measured.items()
             if (rests_on := len(faces) if name == "ece" else count)
         }
         if not count:
             return spreads
         return {
-            "accuracy": _share_change(reference.correct[faces], candidate.correct[faces]),
+            "accuracy": _hits_change_interval(reference.correct[faces], candidate.correct[faces]),
             **spreads,
-            "flips": _share(reference.predicted[faces] != candidate.predicted[faces]),
+            "flips": _hits_interval(reference.predicted[faces] != candidate.predicted[faces]),
         }
 
-    measured, draws = _resampled(compare, len(reference), resamples, seed)
+    measured, draws = _resample(compare, len(reference), resamples, seed)
     return tuple(intervals(index) for index in range(classes))
 
 
 def floor(confidence: ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Floor]:
     """ECE, AECE and MCE of a model that is right with exactly the probability it claims.
 
-    Whether each face is right is drawn from its confidence, ``resamples`` times. A measured
-    figure under the 95th percentile is consistent with perfect calibration.
+    Whether each face is right is drawn from its confidence, ``resamples`` times. A measured value
+    below the 95th percentile is consistent with perfect calibration.
     """
     sure = np.sort(as_confidence(confidence))
     generator = np.random.default_rng(seed)
@@ -177,7 +182,7 @@ def floor(confidence: ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> d
             **_equal_width_errors(counts, gaps @ membership, large, len(sure)),
         }
 
-    draws = _joined(draw(rows) for rows in _blocks(resamples, len(sure)))
+    draws = _concatenate(draw(rows) for rows in _block_sizes(resamples, len(sure)))
     return {
         name: Floor(mean=float(values.mean()), p95=float(np.quantile(values, 0.95)))
         for name, values in draws.items()
@@ -187,7 +192,7 @@ def floor(confidence: ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> d
 def check_same_faces(reference: Predictions, candidate: Predictions) -> None:
     if len(reference) != len(candidate):
         raise RankotomError(
-            f"The two sets of predictions are of {len(reference):,} and {len(candidate):,} faces. "
+            f"The two sets of predictions have {len(reference):,} and {len(candidate):,} faces. "
             "Compare two models on the same faces, in the same order."
         )
     if reference.classes != candidate.classes:
@@ -205,15 +210,15 @@ def check_same_faces(reference: Predictions, candidate: Predictions) -> None:
 
 
 def ceiling(name: str) -> float:
-    """The worst that a metric can be; the best is 0."""
+    """The worst value of a metric; the best is 0."""
     return CEILINGS.get(name, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sheet:
-    """Per-face terms such that every metric of a resample follows from weighted sums of them.
+class _FaceTerms:
+    """Terms of each face from which weighted sums give every metric of a resample.
 
-    ``means`` holds NaN for the faces that a mean leaves out.
+    ``means`` has NaN for the faces that a mean leaves out.
     """
 
     membership: FloatArray
@@ -226,7 +231,7 @@ class _Sheet:
     labels: IntArray
 
     @classmethod
-    def of(cls, predictions: Predictions) -> "_Sheet":
+    def of(cls, predictions: Predictions) -> "_FaceTerms":
         confidence = predictions.confidence
         rows, labels = predictions.probabilities, predictions.labels
         membership, large = _membership(confidence)
@@ -248,70 +253,71 @@ class _Sheet:
         )
 
     def faces_of(self, name: str) -> int:
-        """How many faces a metric rests on."""
-        terms = self.means.get(name, self.gaps)
-        return int(np.count_nonzero(~np.isnan(terms)))
+        """The number of faces that a metric is computed from."""
+        values = self.means.get(name, self.gaps)
+        return int(np.count_nonzero(~np.isnan(values)))
 
 
-def _shares(predictions: Predictions) -> dict[str, BoolArray]:
-    """Whether each face counts as a hit, for the metrics that are shares of faces."""
-    shares = {"accuracy": predictions.correct}
+def _hits(predictions: Predictions) -> dict[str, BoolArray]:
+    """Whether each face is a hit, for the metrics that are shares of faces."""
+    hits = {"accuracy": predictions.correct}
     if predictions.votes is not None and len(predictions.classes) > 1:
         compounds = compound_faces(predictions.votes)
         if compounds.mask.any():
             matched = pair_matches(predictions.probabilities, compounds)
-            shares["top2_match"] = matched[compounds.mask]
-    return shares
+            hits["top2_match"] = matched[compounds.mask]
+    return hits
 
 
-def _share(hits: BoolArray) -> Interval:
+def _hits_interval(hits: BoolArray) -> Interval:
     return share_interval(int(np.count_nonzero(hits)), len(hits))
 
 
-def _share_change(before: BoolArray, after: BoolArray) -> Interval:
+def _hits_change_interval(before: BoolArray, after: BoolArray) -> Interval:
     lost, won = np.count_nonzero(before & ~after), np.count_nonzero(after & ~before)
     return change_interval(int(lost), int(won), len(before))
 
 
-def _either_way(name: str) -> tuple[float, float]:
+def _range_of_change(name: str) -> tuple[float, float]:
     return -ceiling(name), ceiling(name)
 
 
 def _membership(confidence: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """1 where a face (row) is in an equal-width bin (column), and which bins hold 50 of them."""
+    """1 where a face (row) is in an equal-width bin (column), and which bins have 50 faces."""
     membership = np.eye(BINS)[bin_of(confidence, BINS)]
     return membership, membership.sum(axis=0) >= LARGE_BIN
 
 
-def _statistics(sheet: _Sheet, weights: FloatArray) -> dict[str, FloatArray]:
-    """Every metric for every row of weights (resamples, n): how often each face was drawn."""
+def _statistics(terms: _FaceTerms, weights: FloatArray) -> dict[str, FloatArray]:
+    """Every metric for every row of weights (resamples, n), the number of times each face is
+    drawn."""
     faces = weights.shape[1]
-    sums = weights @ np.hstack((sheet.membership, sheet.membership * sheet.gaps[:, np.newaxis]))
-    ordered_gaps = sheet.gaps[sheet.order]
+    sums = weights @ np.hstack((terms.membership, terms.membership * terms.gaps[:, np.newaxis]))
+    ordered_gaps = terms.gaps[terms.order]
     adaptive = [
-        np.abs(equal_mass_gaps(row[sheet.order], ordered_gaps, sheet.ends, BINS)).sum()
+        np.abs(equal_mass_gaps(row[terms.order], ordered_gaps, terms.ends, BINS)).sum()
         for row in weights
     ]
     statistics = {
-        **_equal_width_errors(sums[:, :BINS], sums[:, BINS:], sheet.large, faces),
+        **_equal_width_errors(sums[:, :BINS], sums[:, BINS:], terms.large, faces),
         "aece": np.array(adaptive) / faces,
         **{
-            name: _ratio(weights @ np.nan_to_num(terms), weights @ ~np.isnan(terms))
-            for name, terms in sheet.means.items()
+            name: _ratio(weights @ np.nan_to_num(values), weights @ ~np.isnan(values))
+            for name, values in terms.means.items()
         },
     }
-    if sheet.probabilities.shape[1] <= MOST_CLASSES:
-        statistics["classwise_ece"] = _class_errors(sheet, weights).mean(axis=1)
+    if terms.probabilities.shape[1] <= MOST_CLASSES:
+        statistics["classwise_ece"] = _class_errors(terms, weights).mean(axis=1)
     return statistics
 
 
-def _class_errors(sheet: _Sheet, weights: FloatArray) -> FloatArray:
+def _class_errors(terms: _FaceTerms, weights: FloatArray) -> FloatArray:
     """The class-wise ECE of every class (column) for every row of weights."""
     errors = [
         np.abs(weights @ (_membership(column)[0] * gaps[:, np.newaxis])).sum(axis=1)
         for column, gaps in (
-            (column, (sheet.labels == index) - column)
-            for index, column in enumerate(sheet.probabilities.T)
+            (column, (terms.labels == index) - column)
+            for index, column in enumerate(terms.probabilities.T)
         )
     ]
     stacked: FloatArray = np.stack(errors, axis=1) / weights.shape[1]
@@ -335,21 +341,21 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return known
 
 
-def _resampled(
+def _resample(
     statistics: Callable[[FloatArray], dict[str, FloatArray]],
     faces: int,
     resamples: int,
     seed: int,
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """The statistics as measured, a single row each, and of the resamples, a row for each."""
-    draws = _joined(statistics(weights) for weights in _weights(faces, resamples, seed))
+    """The statistics of the sample (one row), and of the resamples (one row each)."""
+    draws = _concatenate(statistics(weights) for weights in _weights(faces, resamples, seed))
     return statistics(np.ones((1, faces))), draws
 
 
-def _around(
+def _shifted_interval(
     measured: FloatArray, draws: FloatArray, faces: int, extent: tuple[float, float]
 ) -> Interval:
-    """The middle 95 % of the draws, moved so that their mean is the measured figure.
+    """The middle 95 % of the draws, shifted so that their mean is the measured value.
 
     A resample in which no face counts is left out.
     """
@@ -359,26 +365,26 @@ def _around(
         return Interval(lowest, highest)
     (value,) = measured.tolist()
     shift = value - float(known.mean())
-    low, high = (float(bound) + shift for bound in np.quantile(known, LEVEL))
+    low, high = (float(bound) + shift for bound in np.quantile(known, QUANTILES))
     return Interval(max(lowest, min(low, value)), min(highest, max(high, value)))
 
 
-def _joined(blocks: Iterable[dict[str, FloatArray]]) -> dict[str, FloatArray]:
+def _concatenate(blocks: Iterable[dict[str, FloatArray]]) -> dict[str, FloatArray]:
     collected = list(blocks)
     return {name: np.concatenate([block[name] for block in collected]) for name in collected[0]}
 
 
 def _weights(faces: int, resamples: int, seed: int) -> Iterator[FloatArray]:
-    """How often each face is drawn in each resample, in blocks; a seed fixes all of them."""
+    """How often each face is drawn in each resample, block by block."""
     generator = np.random.default_rng(seed)
-    for rows in _blocks(resamples, faces):
+    for rows in _block_sizes(resamples, faces):
         drawn = generator.integers(faces, size=(rows, faces))
         drawn += np.arange(rows)[:, np.newaxis] * faces
         counts = np.bincount(drawn.ravel(), minlength=rows * faces)
         yield counts.reshape(rows, faces).astype(np.float64)
 
 
-def _blocks(resamples: int, faces: int) -> Iterator[int]:
+def _block_sizes(resamples: int, faces: int) -> Iterator[int]:
     if resamples < 1:
         raise RankotomError(f"Resampling needs at least one resample, not {resamples}.")
     rows = max(1, BLOCK // faces)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from calib.files import replacing
+from calib.files import replace_file
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 
@@ -115,7 +115,7 @@ def renewed(text: str) -> str:
 def main() -> None:
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
-        with replacing(document) as temporary:
+        with replace_file(document) as temporary:
             temporary.write_text(renewed(text), encoding="utf-8")
         print(document)
 

@@ -139,12 +139,11 @@ def test_the_schema_names_every_field_under_its_own_command() -> None:
     from calib.blends import compound_heatmap
     from calib.drift import judge, measure_drift
     from calib.predictions import Predictions
-    from calib.reports.terminal import heatmap_as_json
 
     votes = np.tile([[5, 5]], (4, 1))
     read = Predictions(np.full((4, 2), 0.5), np.array([0, 1, 0, 1]), votes=votes)
     drift = measure_drift(read, read, resamples=10)
-    compounds = heatmap_as_json(compound_heatmap(read.probabilities, votes, read.classes))
+    compounds = compound_heatmap(read.probabilities, votes, read.classes).as_json()
     evaluation = {**drift.reference.as_json(), "compounds": compounds}
     assert untold(evaluation, schema_of("evaluate")) == set()
     comparison = drift.as_json(judge(drift))

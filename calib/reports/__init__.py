@@ -1,1 +1,1 @@
-"""What a person reads of a measurement: terminal reports, charts, plots and their wording."""
+"""Reports on what calib measures: terminal reports, charts, plots and their wording."""

@@ -1,7 +1,7 @@
-"""The drawn parts of a report: reliability diagram, interval plot and heatmap, in characters.
+"""Charts in characters for the terminal: reliability diagram, interval plot and heatmap.
 
-Each colour is doubled by a character of its own, so that nothing is lost without colour
-(``NO_COLOR``, a pipe, a log file).
+Each colour has its own character too, so that nothing is lost without colour (``NO_COLOR``, a
+pipe, a log file).
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from rich.text import Text
 from calib.blends import CompoundHeatmap
 from calib.intervals import Interval
 from calib.limits import LimitCheck
-from calib.metrics import Bin
-from calib.reports.widgets import BAR, BLUE, FAINT, ORANGE, percent, points
-from calib.resampling import LARGE_BIN
+from calib.metrics import LARGE_BIN, Bin
+from calib.reports.number_text import percent, points
+from calib.reports.widgets import BAR, BLUE, FAINT, ORANGE
 
 RIGHT, OVER, UNDER, DIAGONAL, NO_FACES = "█", "▓", "▒", "┃", "╎"
 NARROWEST_BAR = 12
@@ -34,10 +34,10 @@ def gap_style(gap: float | None) -> str:
 
 @dataclass(frozen=True)
 class ReliabilityDiagram:
-    """A bar per bin, the surest on top: how often faces shown at that confidence were right.
+    """A bar per bin, the most confident on top: how often faces at that confidence were right.
 
-    The marks of perfect calibration make the diagonal. What is missing to it is over-confidence,
-    what goes past it under-confidence; bins with few faces are faint, for they prove little.
+    The marks of perfect calibration form the diagonal. A bar that falls short of it shows
+    over-confidence, one that passes it under-confidence. Bins with few faces are faint.
     """
 
     bins: tuple[Bin, ...]
@@ -76,7 +76,7 @@ class ReliabilityDiagram:
         return [Text(f"{label} %", style=style), bar, right, gap, count]
 
     def _fixed_width(self) -> int:
-        """Everything but the bar, with a gutter of one between columns."""
+        """The width of everything except the bar, with one space between columns."""
         count = max(len("faces"), *(len(f"{bin_.count:,}") for bin_ in self.bins))
         if self.compact:
             return len("93–100") + len(WIDEST_GAP) + count + 3
@@ -87,9 +87,9 @@ class ReliabilityDiagram:
 
 
 def reliability_bar(bin_: Bin, width: int) -> Text:
-    """``width`` cells for 0 to 100 %, and one more for the diagonal's mark.
+    """``width`` cells for 0 to 100 %, and one more for the mark of the diagonal.
 
-    The gap is rounded by itself: rounding both its ends would draw a tenth of a point as a cell.
+    The gap is rounded as a whole: rounding both its ends could draw a tenth of a point as a cell.
     """
     if bin_.confidence is None or bin_.accuracy is None:
         mark = round((bin_.low + bin_.high) / 2 * width)
@@ -112,7 +112,6 @@ def axis(width: int) -> Text:
 
 
 def legend() -> Text:
-    """What the bars are made of."""
     text = Text()
     for character, style, meaning in (
         (RIGHT, BAR, "right"),
@@ -128,9 +127,9 @@ def legend() -> Text:
 
 @dataclass(frozen=True)
 class IntervalPlot:
-    """A change and its interval on a line where 0 and the limit are marked.
+    """A change and its interval on a line with marks at 0 and at the limit.
 
-    The line reaches twice as far as the limit, so that limits of every size stand in one column.
+    The line reaches to twice the limit, so that the limits of all metrics align in one column.
     """
 
     change: float
@@ -175,7 +174,7 @@ class IntervalPlot:
 class Heatmap:
     """The paper's heatmap; the two emotions of each row's blend are framed.
 
-    Where it is narrow, names are cut short and the emotions that matter least are left out.
+    On a narrow terminal, names are shortened and the least important emotions are left out.
     """
 
     compounds: CompoundHeatmap
@@ -212,10 +211,12 @@ class Heatmap:
         return max(len(name) for name in ("people saw", *self.compounds.rows[:HEATMAP_ROWS]))
 
     def _columns(self, most: int) -> list[int]:
-        """Those that people saw in the commonest blends, then those the model leans to."""
+        """The emotions of the most common blends, then those with the highest mean confidence."""
         framed = [column for pair in self.compounds.constituents[: self._rows()] for column in pair]
-        leaning = np.argsort(-self.compounds.confidence[: self._rows()].sum(axis=0), kind="stable")
-        return sorted(list(dict.fromkeys([*framed, *leaning.tolist()]))[:most])
+        likeliest = np.argsort(
+            -self.compounds.confidence[: self._rows()].sum(axis=0), kind="stable"
+        )
+        return sorted(list(dict.fromkeys([*framed, *likeliest.tolist()]))[:most])
 
     def _cells(self, row: int, columns: list[int], width: int) -> list[Text]:
         framed = self.compounds.constituents[row]
@@ -230,21 +231,21 @@ class Heatmap:
 
 
 def short_name(name: str, room: int) -> str:
-    """A line for each word; a word that does not fit is its first three letters and a stop."""
+    """One line per word; a word that does not fit becomes its first three letters and a dot."""
     if len(name) <= room:
         return name
     return "\n".join(word if len(word) <= room else f"{word[:3]}." for word in name.split())
 
 
 def heat_cell(share: float, framed: bool, width: int) -> Text:
-    """Per cent on a ground that goes from the terminal's own to blue; a frame is brackets."""
+    """Per cent, on a background from the terminal's own to blue; brackets are the frame."""
     number = f"{100 * share:.0f}"
     text = f"[{number:>2}]" if framed else number
     return Text(f"{text:^{width}}", style=Style.parse("bold" if framed else "") + heat_style(share))
 
 
 def heat_style(share: float) -> Style:
-    """Six steps of one hue from dark to light, black on the light ones."""
+    """Six steps of one hue from dark to light, with black text on the light ones."""
     if share < 0.05:
         return Style.parse(FAINT)
     steps = ("#12293b", "#1d4463", "#2a628d", "#3a86bb", "#56b4e9", "#9ad3f3")

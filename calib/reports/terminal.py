@@ -1,7 +1,4 @@
-"""The reports that people read: an evaluation, a drift, a compound heatmap, as rich renderables.
-
-Nothing here prints: a caller gives what these return to a ``rich.console.Console``.
-"""
+"""The terminal reports on an evaluation, a drift and a compound heatmap, as rich renderables."""
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
@@ -11,6 +8,7 @@ from calib.blends import PAIR_SHARE, SECOND_SHARE, CompoundHeatmap
 from calib.drift import ClassDrift, Drift, check_limits
 from calib.evaluation import ClassMetrics, Estimate, Evaluation
 from calib.limits import LimitCheck, Limits, Verdict
+from calib.metrics import LARGE_BIN
 from calib.reports.charts import (
     HEATMAP_ROWS,
     Heatmap,
@@ -18,29 +16,30 @@ from calib.reports.charts import (
     ReliabilityDiagram,
     legend,
 )
-from calib.reports.model_notes import facts
-from calib.reports.widgets import (
-    BLUE,
-    FAINT,
+from calib.reports.number_text import (
     NAMES,
-    ORANGE,
-    FirstThatFits,
-    Mark,
-    Report,
-    figure_text,
-    heading,
-    note,
-    panel,
     percent,
-    plain_table,
     points,
     signed_span_text,
     signed_text,
     span_text,
+    value_text,
+)
+from calib.reports.widgets import (
+    BLUE,
+    FAINT,
+    ORANGE,
+    FirstThatFits,
+    Mark,
+    Report,
+    heading,
+    note,
+    panel,
+    plain_table,
     title,
 )
-from calib.reports.wording import calibration_verdict, drift_headline, model_name
-from calib.resampling import LARGE_BIN, ROUGH_INTERVALS
+from calib.reports.wording import calibration_verdict, drift_headline, drift_notes, model_name
+from calib.resampling import ROUGH_INTERVALS
 
 MOST_CLASSES = 24
 
@@ -48,12 +47,12 @@ MOST_CLASSES = 24
 def evaluation_report(
     evaluation: Evaluation, heatmap: CompoundHeatmap | None = None
 ) -> RenderableType:
-    """The verdict in plain words, the figures with interval and floor, and the diagram."""
+    """The verdict in words, the metrics with interval and floor, and the reliability diagram."""
     parts: list[RenderableType] = [
         title(model_name(evaluation), evaluation.faces),
         _calibration_panel(evaluation),
-        _figures_table(evaluation),
-        note(_how_to_read(evaluation)),
+        _metrics_table(evaluation),
+        note(_reading_notes(evaluation)),
         heading("Reliability"),
         ReliabilityDiagram(evaluation.reliability),
         legend(),
@@ -66,7 +65,7 @@ def evaluation_report(
 
 
 def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableType:
-    """The verdict first, then before and after side by side, then who paid for it."""
+    """The verdict first, then before and after side by side, then the change of each emotion."""
     before, after = model_name(drift.reference), model_name(drift.candidate)
     parts: list[RenderableType] = [
         title(f"{before}  →  {after}", f"the same {drift.reference.faces}"),
@@ -75,22 +74,21 @@ def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableTy
         note("●─ change, paired 95 % interval   ┋ limit   ◉ both   ? chance might decide"),
         note(
             "floor: a perfectly calibrated model shows more than this in only 1 of 20 samples. "
-            "The intervals of calibration errors are of samples of this size, noise included."
+            "The intervals of calibration errors are for samples of this size, noise included."
         ),
         *(note(f"? {doubt}") for doubt in verdict.unsure),
         heading("Reliability"),
-        _side_by_side(drift),
+        _reliability_side_by_side(drift),
         legend(),
         heading("Emotion by emotion"),
         _class_drift_table(drift.per_class),
         heading("What changed on a face"),
-        _facts(drift),
+        _notes_table(drift),
     ]
     return Report(tuple(parts))
 
 
 def heatmap_report(heatmap: CompoundHeatmap) -> RenderableType:
-    """The heatmap with how to read it."""
     hidden = heatmap.counts[HEATMAP_ROWS:]
     rarer = f" Rarer blends that are not shown: {len(hidden)}." if hidden else ""
     return Group(
@@ -98,24 +96,10 @@ def heatmap_report(heatmap: CompoundHeatmap) -> RenderableType:
         note(
             "Mean confidence in per cent, [ ] around the two emotions that people voted for "
             f"(together at least {100 * PAIR_SHARE:.0f} % of the votes, the lesser at least "
-            f"{100 * SECOND_SHARE:.0f} %); both: how often those two were the model's likeliest "
-            f"two.{rarer}"
+            f"{100 * SECOND_SHARE:.0f} %); both: how often those two were the model's top two."
+            f"{rarer}"
         ),
     )
-
-
-def heatmap_as_json(heatmap: CompoundHeatmap) -> list[dict[str, object]]:
-    """A record per blend, the commonest first."""
-    return [
-        {
-            "name": name,
-            "emotions": [heatmap.columns[column] for column in heatmap.constituents[row]],
-            "count": heatmap.counts[row],
-            "match": heatmap.matches[row],
-            "confidence": dict(zip(heatmap.columns, heatmap.confidence[row].tolist(), strict=True)),
-        }
-        for row, name in enumerate(heatmap.rows)
-    ]
 
 
 def _calibration_panel(evaluation: Evaluation) -> RenderableType:
@@ -124,55 +108,55 @@ def _calibration_panel(evaluation: Evaluation) -> RenderableType:
     return panel(consistent, headline, [rest[0].upper() + rest[1:]])
 
 
-def _how_to_read(evaluation: Evaluation) -> str:
+def _reading_notes(evaluation: Evaluation) -> str:
     sentences = [
         "The floor is what a perfectly calibrated model with the same confidences would show on "
-        "as many faces: on average, and at most in 19 of 20 samples.",
-        "The interval of a calibration error is that of samples of this size, noise included; "
-        "the floor tells what part is noise.",
-        "MCE hangs on the emptiest bins and has no fair interval.",
+        "as many faces: its mean and its 95th percentile (p95).",
+        "The interval of a calibration error is for samples of this size, noise included; the "
+        "floor shows how much of it is noise.",
+        "MCE depends on the emptiest bins and has no fair interval.",
     ]
     if evaluation.metrics["mce50"].value is not None:
         sentences.append(f"MCE, {LARGE_BIN}+: over bins with at least {LARGE_BIN} faces.")
     return " ".join(sentences)
 
 
-def _figures_table(evaluation: Evaluation) -> RenderableType:
+def _metrics_table(evaluation: Evaluation) -> RenderableType:
     table = plain_table(
         ("", "left"),
         ("measured", "right"),
         ("95 % interval", "right"),
         ("floor", "right"),
-        ("at most", "right"),
+        ("p95", "right"),
         ("", "left"),
     )
-    for name, figure in evaluation.metrics.items():
-        if figure.value is not None:
-            table.add_row(*_figure_cells(name, figure))
+    for name, estimate in evaluation.metrics.items():
+        if estimate.value is not None:
+            table.add_row(*_metric_cells(name, estimate))
     return table
 
 
-def _figure_cells(name: str, figure: Estimate) -> list[RenderableType]:
+def _metric_cells(name: str, estimate: Estimate) -> list[RenderableType]:
     label, digits = NAMES[name]
     cells: list[RenderableType] = [
         label,
-        Text(figure_text(figure.value, digits), style="bold"),
-        Text(_span(name, figure), style=FAINT),
+        Text(value_text(estimate.value, digits), style="bold"),
+        Text(_span(name, estimate), style=FAINT),
     ]
-    if figure.floor is None:
+    if estimate.floor is None:
         return cells
-    within = bool(figure.consistent)
+    within = bool(estimate.consistent)
     return [
         *cells,
-        figure_text(figure.floor.mean, digits),
-        figure_text(figure.floor.p95, digits),
+        value_text(estimate.floor.mean, digits),
+        value_text(estimate.floor.p95, digits),
         Mark(within, after=" within chance" if within else " beyond chance"),
     ]
 
 
-def _span(name: str, figure: Estimate) -> str:
-    """Only what holds the figure 95 times in 100 is called a 95 % interval."""
-    return "" if name in ROUGH_INTERVALS else span_text(figure.interval, NAMES[name][1])
+def _span(name: str, estimate: Estimate) -> str:
+    """Empty for an interval that covers the metric less than 95 times in 100."""
+    return "" if name in ROUGH_INTERVALS else span_text(estimate.interval, NAMES[name][1])
 
 
 def _class_table(evaluation: Evaluation) -> RenderableType:
@@ -185,28 +169,28 @@ def _class_table(evaluation: Evaluation) -> RenderableType:
         ("ECE", "right"),
     ]
     wide, narrow = plain_table(*columns, ("most often taken for", "left")), plain_table(*columns)
-    for index, figures in enumerate(evaluation.per_class[:MOST_CLASSES]):
-        cells = _class_cells(figures)
+    for index, emotion in enumerate(evaluation.per_class[:MOST_CLASSES]):
+        cells = _class_cells(emotion)
         narrow.add_row(*cells)
         wide.add_row(*cells, _mistaken_for(evaluation, index))
     key = note(
-        "found: of its faces, how many; says, is right: where the model names it; "
-        "ECE: class-wise, of the probability given to it on all faces."
+        "found: the share of its faces that the model recognises; says, is right: its "
+        "confidence when it names it, and how often it is right; ECE: class-wise, over all faces."
     )
     return Group(FirstThatFits((wide, narrow)), key, *_hidden_classes(len(evaluation.per_class)))
 
 
-def _class_cells(figures: ClassMetrics) -> list[RenderableType]:
-    precision = Text(percent(figures.precision))
-    if figures.precision is not None and figures.confidence is not None:
-        precision.stylize(BLUE if figures.precision >= figures.confidence else ORANGE)
+def _class_cells(emotion: ClassMetrics) -> list[RenderableType]:
+    precision = Text(percent(emotion.precision))
+    if emotion.precision is not None and emotion.confidence is not None:
+        precision.stylize(BLUE if emotion.precision >= emotion.confidence else ORANGE)
     return [
-        Text(figures.name),
-        f"{figures.count:,}",
-        percent(figures.accuracy),
-        percent(figures.confidence),
+        Text(emotion.name),
+        f"{emotion.count:,}",
+        percent(emotion.accuracy),
+        percent(emotion.confidence),
         precision,
-        percent(figures.ece),
+        percent(emotion.ece),
     ]
 
 
@@ -227,7 +211,7 @@ def _hidden_classes(classes: int) -> list[RenderableType]:
 
 
 def _change_table(drift: Drift, limits: Limits) -> RenderableType:
-    """Two lines a metric: the figures, and their intervals faint beneath."""
+    """Two lines for each metric: the values, and below them their intervals, faint."""
     table = plain_table(("", "left"), ("before", "right"), ("after", "right"), ("change", "right"))
     table.expand, table.padding = True, (0, 1, 0, 0)
     table.columns[0].max_width = len("class-wise ECE")
@@ -255,37 +239,37 @@ def _change_cells(
     spread = None if name in ROUGH_INTERVALS else drift.intervals.get(name)
     return [
         label,
-        _measured(name, drift.reference.metrics[name]),
-        _measured(name, drift.candidate.metrics[name]),
+        _value_with_floor(name, drift.reference.metrics[name]),
+        _value_with_floor(name, drift.candidate.metrics[name]),
         _two_lines(signed_text(change, digits), signed_span_text(spread, digits), "bold"),
         "" if spread is None else IntervalPlot(change, spread, check),
         "" if check is None else _limit(check),
     ]
 
 
-def _measured(name: str, figure: Estimate) -> RenderableType:
-    """The figure, its interval beneath, and beneath that its floor."""
+def _value_with_floor(name: str, estimate: Estimate) -> RenderableType:
+    """The value, its interval, and its floor, one below the other."""
     digits = NAMES[name][1]
-    figures = _two_lines(figure_text(figure.value, digits), _span(name, figure))
-    if figure.floor is None:
-        return figures
-    ceiling = figure_text(figure.floor.p95, digits).removesuffix(" %")
-    return Group(figures, Mark(bool(figure.consistent), after=f" floor {ceiling}"))
+    value = _two_lines(value_text(estimate.value, digits), _span(name, estimate))
+    if estimate.floor is None:
+        return value
+    ceiling = value_text(estimate.floor.p95, digits).removesuffix(" %")
+    return Group(value, Mark(bool(estimate.consistent), after=f" floor {ceiling}"))
 
 
-def _two_lines(value: str, beneath: str, style: str = "") -> Text:
-    return Text.assemble((value, style), (f"\n{beneath}" if beneath else "", FAINT))
+def _two_lines(value: str, below: str, style: str = "") -> Text:
+    return Text.assemble((value, style), (f"\n{below}" if below else "", FAINT))
 
 
 def _limit(check: LimitCheck) -> RenderableType:
-    """The limit, whether it was kept, and a question mark where chance might decide."""
+    """The limit, whether it is kept, and a question mark where chance might decide."""
     limit = f"{100 * check.limit:+.4g}".replace("-", "−")
     if check.name == "flips":
         limit = limit.removeprefix("+")
     return Mark(not check.failed, before=f"{limit} ", after="?" if check.unsure else " ")
 
 
-def _side_by_side(drift: Drift) -> RenderableType:
+def _reliability_side_by_side(drift: Drift) -> RenderableType:
     table = Table.grid(expand=True)
     table.add_column(ratio=1)
     table.add_column(width=2)
@@ -322,8 +306,8 @@ def _class_drift_table(per_class: tuple[ClassDrift, ...]) -> RenderableType:
         narrow.add_row(*cells)
         wide.add_row(*cells, _flip_bar(drift, most))
     key = note(
-        "ECE: class-wise. *: beyond chance, for its paired 95 % interval leaves out 0; by chance "
-        "alone, 1 figure in 20 does."
+        "ECE: class-wise. *: beyond chance: the paired 95 % interval excludes 0. Chance alone "
+        "marks 1 number in 20."
     )
     return Group(FirstThatFits((wide, narrow)), key, *_hidden_classes(len(per_class)))
 
@@ -351,8 +335,8 @@ def _flip_bar(drift: ClassDrift, most: float) -> Text:
     return Text("▇" * round(8 * share), style=ORANGE)
 
 
-def _facts(drift: Drift) -> RenderableType:
+def _notes_table(drift: Drift) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for name, words in facts(drift):
+    for name, words in drift_notes(drift):
         table.add_row(Text(name, style=FAINT), words)
     return table

@@ -9,7 +9,6 @@ from calib.blends import (
     compound_faces,
     compound_heatmap,
     top2_match,
-    top_two,
     vote_distance,
 )
 from calib.emotions import EMOTIONS
@@ -51,26 +50,9 @@ def test_a_pair_without_a_name_is_called_by_its_two_words(
     assert blend_name(first, second) == name
 
 
-def test_the_top_two_are_the_likeliest_with_their_shares() -> None:
-    reading = top_two([0.3, 0.6, 0.1], THREE)
-    assert (reading.first, reading.second) == ("surprise", "happiness")
-    assert (reading.first_share, reading.second_share) == pytest.approx((0.6, 0.3))
-    assert reading.name == "happily surprised"
-
-
-def test_of_equal_shares_the_earlier_class_comes_first() -> None:
-    reading = top_two([1 / 3, 1 / 3, 1 / 3], THREE)
-    assert (reading.first, reading.second) == ("happiness", "surprise")
-
-
 def test_one_class_cannot_be_a_blend() -> None:
     with pytest.raises(RankotomError, match="at least two classes"):
-        top_two([1.0], ["happiness"])
-
-
-def test_the_top_two_of_several_faces_are_refused() -> None:
-    with pytest.raises(RankotomError, match="one face, not from 2"):
-        top_two([[0.5, 0.5], [0.5, 0.5]], ["happiness", "surprise"])
+        compound_faces([[10]])
 
 
 @pytest.mark.parametrize(
@@ -141,3 +123,20 @@ def test_a_heatmap_without_compounds_has_no_rows() -> None:
 def test_votes_of_another_shape_are_refused() -> None:
     with pytest.raises(RankotomError, match="votes have shape"):
         top2_match([[0.5, 0.5]], [[5, 5, 0]])
+
+
+def test_of_equal_votes_the_earlier_class_comes_first() -> None:
+    assert compound_faces([[5, 0, 5]]).pairs.tolist() == [[0, 2]]
+
+
+def test_the_json_of_a_heatmap_has_a_record_for_each_compound() -> None:
+    heatmap = compound_heatmap([[0.4, 0.5, 0.1], [0.4, 0.1, 0.5]], [[5, 5, 0], [6, 4, 0]], THREE)
+    assert heatmap.as_json() == [
+        {
+            "name": "happily surprised",
+            "emotions": ["happiness", "surprise"],
+            "count": 2,
+            "match": 0.5,
+            "confidence": pytest.approx({"happiness": 0.4, "surprise": 0.3, "neutral": 0.3}),
+        }
+    ]

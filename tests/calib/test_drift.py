@@ -11,7 +11,7 @@ import pytest
 from calib.drift import Drift, Flips, judge, measure_drift
 from calib.errors import RankotomError
 from calib.intervals import Interval
-from calib.limits import LimitCheck, Limits, Verdict
+from calib.limits import Limits, Verdict
 from calib.predictions import Predictions
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
@@ -102,7 +102,7 @@ def test_a_class_of_few_faces_is_never_beyond_chance(make_predictions: MakePredi
     assert not any(map(rare.beyond_chance, ("accuracy", "nll", "brier", "confidence")))
 
 
-def test_the_change_is_candidate_less_reference(make_predictions: MakePredictions) -> None:
+def test_the_change_is_candidate_minus_reference(make_predictions: MakePredictions) -> None:
     before, after = make_predictions(), make_predictions(temperature=0.5)
     drift = measure_drift(before, after, resamples=100)
     for name in ("accuracy", "ece", "aece", "mce", "nll", "brier", "top2_match"):
@@ -127,7 +127,7 @@ def test_a_metric_that_only_one_model_has_does_not_change(
 
 
 def test_predictions_on_other_faces_cannot_be_compared(make_predictions: MakePredictions) -> None:
-    with pytest.raises(RankotomError, match="of 400 and 300 faces"):
+    with pytest.raises(RankotomError, match="have 400 and 300 faces"):
         measure_drift(make_predictions(), make_predictions(faces=300))
 
 
@@ -238,22 +238,6 @@ def test_more_than_a_million_faces_can_be_advised_to_those_who_have_some() -> No
     drift = hand_made_drift({"ece": 0.003}, {"ece": Interval(-0.002, 0.008)})
     drift = dataclasses.replace(drift, reference=dataclasses.replace(drift.reference, n=2_000_000))
     assert "about 13,000,000 would settle it" in judge(drift).unsure[0]
-
-
-@pytest.mark.parametrize(
-    ("change", "name", "failed"),
-    [
-        (0.006, "ece", True),
-        (0.005, "ece", False),
-        (-0.006, "ece", False),
-        (-0.006, "accuracy", True),
-        (0.006, "accuracy", False),
-    ],
-)
-def test_a_limit_is_passed_only_in_its_harmful_direction(
-    change: float, name: str, failed: bool
-) -> None:
-    assert LimitCheck(name, change, Interval(change, change), 0.005).failed is failed
 
 
 def test_limits_are_the_callers() -> None:

@@ -8,18 +8,18 @@ from threading import Thread
 import pytest
 
 from calib.errors import RankotomError
-from calib.files import check_target, replacing
+from calib.files import check_target, replace_file
 
 
 def fail_halfway(path: Path) -> None:
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text("new")
         assert not path.exists()
         assert temporary.suffix == ".json"
@@ -39,7 +39,7 @@ def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
 def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
     plain, replaced = tmp_path / "plain", tmp_path / "replaced"
     plain.write_text("")
-    with replacing(replaced):
+    with replace_file(replaced):
         pass
     assert stat.S_IMODE(replaced.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
 
@@ -49,7 +49,7 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
     target, link = tmp_path / "elsewhere" / "figures.json", tmp_path / "latest.json"
     target.write_text("old")
     link.symlink_to(target)
-    with replacing(link) as temporary:
+    with replace_file(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
@@ -59,7 +59,7 @@ def test_a_link_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
 def test_a_link_to_a_file_that_is_not_there_yet_makes_it(tmp_path: Path) -> None:
     link = tmp_path / "latest.json"
     link.symlink_to(tmp_path / "figures.json")
-    with replacing(link) as temporary:
+    with replace_file(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
     assert (tmp_path / "figures.json").read_text() == "new"
@@ -75,7 +75,7 @@ def test_a_fifo_is_written_into_and_stays_one(tmp_path: Path, linked: bool) -> N
     received: list[str] = []
     reader = Thread(target=lambda: received.append(fifo.read_text()), daemon=True)
     reader.start()
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text("new")
     reader.join(timeout=60)
     assert received == ["new"]
@@ -95,7 +95,7 @@ def test_nothing_goes_into_a_fifo_when_the_block_fails(tmp_path: Path) -> None:
 
 def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path: Path) -> None:
     path = tmp_path / f"{'n' * 250}.json"
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text("new")
     assert path.read_text() == "new"
 
@@ -113,7 +113,7 @@ def test_what_could_not_be_written_can_be_known_before_the_work(
 ) -> None:
     with pytest.raises(RankotomError, match=words):
         check_target(tmp_path / name)
-    with pytest.raises(RankotomError, match=words), replacing(tmp_path / name):
+    with pytest.raises(RankotomError, match=words), replace_file(tmp_path / name):
         pytest.fail("the work was done")
 
 

@@ -42,7 +42,7 @@ def test_every_metric_has_an_interval_around_its_value(make_predictions: MakePre
         assert intervals[name].low < intervals[name].high
 
 
-def test_faces_drawn_twice_do_not_push_the_interval_above_the_figure(
+def test_faces_drawn_twice_do_not_push_the_interval_above_the_value(
     make_predictions: MakePredictions,
 ) -> None:
     """A resample of a calibrated model has about 1.4 times its ECE, as if it had half the faces."""
@@ -191,7 +191,7 @@ def test_the_flip_rate_has_an_interval_of_its_own(make_predictions: MakePredicti
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"faces": 399}, "of 400 and 399 faces"),
+        ({"faces": 399}, "have 400 and 399 faces"),
         ({"seed": 1}, "labels of the two sets differ in .* rows, first in row"),
     ],
 )

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from calib.blends import top2_match
 from calib.errors import exit_on_error
-from calib.files import replacing
+from calib.files import replace_file
 from calib.metrics import accuracy, adaptive_ece, ece, mce, nll
 from calib.temperature import softmax
 from train.augment import Strength
@@ -235,7 +235,7 @@ def draw_plot(results: Sequence[RunResult], path: Path) -> None:
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(len(names) - 0.5, -0.5)  # the first variant on top
     figure.tight_layout()
-    with replacing(path) as file:
+    with replace_file(path) as file:
         figure.savefig(file, dpi=130)
     pyplot.close(figure)
 
@@ -262,7 +262,7 @@ def main(
         folder = data_folder(data)
         for result in ablate(variants, folder, run, ranks, seeds=seeds, epochs=epochs, start=start):
             results.append(result)
-            with replacing(results_file) as file:
+            with replace_file(results_file) as file:
                 file.write_text(json.dumps([asdict(each) for each in results], indent=1))
             if plot is not None:
                 draw_plot(results, plot)

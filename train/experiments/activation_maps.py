@@ -17,7 +17,7 @@ import typer
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError, exit_on_error
-from calib.files import replacing
+from calib.files import replace_file
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
@@ -107,7 +107,7 @@ def draw(rows: list[list[ClassifiedFace]], output: Path) -> None:
     for panel, title in zip(grid[0], ("FR face", "FER face", "blend"), strict=True):
         panel.set_title(f"{title}\n{panel.get_title()}", fontsize=10)
     figure.tight_layout()
-    with replacing(output) as file:
+    with replace_file(output) as file:
         figure.savefig(file, dpi=140)
     pyplot.close(figure)
 

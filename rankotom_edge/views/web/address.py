@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from calib.errors import RankotomError
-from calib.files import replacing
+from calib.files import replace_file
 
 HOST, PORT = "127.0.0.1", 8000
 # What the kernel may hold back for one reader: a reader on a slow line sees a picture that is this
@@ -101,7 +101,7 @@ def kept_token(path: Path) -> str:
     """The token in a file for its owner's eyes alone; made where there is none."""
     try:
         if not path.exists():
-            with replacing(path, mode=0o600) as temporary:
+            with replace_file(path, mode=0o600) as temporary:
                 temporary.write_text(f"{secrets.token_urlsafe(TOKEN_BYTES)}\n", encoding="ascii")
         token = path.read_text(encoding="ascii").strip()
         seen_by_others = path.stat().st_mode & 0o077

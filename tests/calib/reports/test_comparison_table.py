@@ -7,8 +7,8 @@ import pytest
 from calib.drift import Drift, measure_drift
 from calib.limits import Limits
 from calib.predictions import Predictions
-from calib.reports.comparison_table import UNFAIR, Row, side_by_side
-from calib.reports.widgets import span_text
+from calib.reports.comparison_table import UNFAIR, Row, comparison_rows
+from calib.reports.number_text import span_text
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def drift(make_predictions: Callable[..., Predictions]) -> Drift:
 
 
 def rows_of(drift: Drift, limits: Limits | None = None) -> dict[str, Row]:
-    return {row.name: row for row in side_by_side(drift, limits or Limits())}
+    return {row.name: row for row in comparison_rows(drift, limits or Limits())}
 
 
 def test_every_figure_that_was_asked_for_has_a_row(drift: Drift) -> None:

@@ -1,198 +1,17 @@
-"""Pictures are real image files, whole or not there at all."""
+"""Plots are real image files, whole or not there at all."""
 
-import struct
 import subprocess
 import sys
 import warnings
-import zlib
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
-from calib.blends import compound_heatmap
-from calib.drift import Drift, check_limits, judge, measure_drift
 from calib.errors import RankotomError
 from calib.evaluation import evaluate
-from calib.limits import DEFAULT_LIMITS, Limits
 from calib.predictions import Predictions
-from calib.reports.comparison_table import side_by_side
-from calib.reports.plots import RUST, STYLE, plot_drift, plot_evaluation
-
-
-@pytest.fixture(scope="module")
-def read() -> Predictions:
-    random = np.random.default_rng(1)
-    shares = random.dirichlet(np.full(8, 0.4), 300)
-    return Predictions(
-        shares, random.integers(0, 8, 300), votes=random.multinomial(10, shares).astype(float)
-    )
-
-
-@pytest.fixture(scope="module")
-def blurred(read: Predictions) -> Drift:
-    candidate = Predictions(0.8 * read.probabilities + 0.025, read.labels, votes=read.votes)
-    return measure_drift(read, candidate, resamples=20)
-
-
-Draw = Callable[..., Figure]
-
-
-@pytest.fixture
-def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Draw:
-    """The figure behind a drift's PNG."""
-    kept: list[Figure] = []
-    save = Figure.savefig
-
-    def keep(figure: Figure, *given: object, **named: object) -> None:
-        kept.append(figure)
-        save(figure, *given, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-
-    def draw(drift: Drift, limits: Limits = DEFAULT_LIMITS) -> Figure:
-        plot_drift(drift, judge(drift, limits), limits, tmp_path / "drift.png")
-        return kept[-1]
-
-    return draw
-
-
-def chart_of(figure: Figure, label: str) -> Axes:
-    return next(axes for axes in figure.axes if axes.get_xlabel().startswith(label))
-
-
-def texts(figure: Figure) -> list[Text]:
-    return [text for text in figure.findobj(Text) if isinstance(text, Text)]
-
-
-def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
-    """Where each word of the picture stands."""
-    with rc_context(STYLE):
-        FigureCanvasAgg(figure).draw()
-        return [
-            (text.get_text(), text.get_window_extent())
-            for text in texts(figure)
-            if text.get_text() and text.get_visible()
-        ]
-
-
-def pixels(path: Path) -> tuple[int, int, int]:
-    """Width, height and how many bytes the picture unpacks to, read without an image library."""
-    data = path.read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    width, height = struct.unpack(">II", data[16:24])
-    packed, position = b"", 8
-    while position < len(data):
-        (length,) = struct.unpack(">I", data[position : position + 4])
-        if data[position + 4 : position + 8] == b"IDAT":
-            packed += data[position + 8 : position + 8 + length]
-        position += length + 12
-    return width, height, len(set(zlib.decompress(packed)))
-
-
-def test_an_evaluation_becomes_a_png_with_something_on_it(
-    read: Predictions, tmp_path: Path
-) -> None:
-    path = tmp_path / "evaluation.png"
-    plot_evaluation(evaluate(read, resamples=20), path)
-    width, height, values = pixels(path)
-    assert width > 1000
-    assert height > 500
-    assert values > 50
-
-
-def test_the_blends_make_the_picture_taller(read: Predictions, tmp_path: Path) -> None:
-    evaluation = evaluate(read, resamples=20)
-    assert read.votes is not None
-    heatmap = compound_heatmap(read.probabilities, read.votes, read.classes)
-    plot_evaluation(evaluation, tmp_path / "without.png")
-    plot_evaluation(evaluation, tmp_path / "with.png", heatmap)
-    assert pixels(tmp_path / "with.png")[1] > pixels(tmp_path / "without.png")[1]
-
-
-def test_a_drift_becomes_a_png(blurred: Drift, tmp_path: Path) -> None:
-    plot_drift(blurred, judge(blurred), DEFAULT_LIMITS, tmp_path / "drift.png")
-    assert pixels(tmp_path / "drift.png")[2] > 50
-
-
-def test_a_drift_has_its_figures_before_and_after_with_intervals(
-    blurred: Drift, drawn: Draw
-) -> None:
-    words = [text.get_text() for text in texts(drawn(blurred))]
-    assert [words.count(head) for head in ("before", "after", "95 % interval")] == [1, 1, 2]
-    for row in side_by_side(blurred, DEFAULT_LIMITS):
-        assert set(row.cells) <= set(words)
-
-
-LAYERS = [f"/backbone/stage{stage}/block/depthwise-separable/expand/Conv" for stage in range(9)]
-WIDE = ["StatefulPartitionedCall/MobileNetV3/ExpandedConv_6/BiasAdd"] * 3
-
-
-@pytest.mark.parametrize(
-    ("name", "layers"),
-    [("int8", LAYERS[:3]), ("int8", LAYERS), ("int8", WIDE), ("a/long/way/down/" * 5, [])],
-)
-def test_every_word_of_a_drift_is_inside_the_picture_and_clear_of_the_others(
-    blurred: Drift, drawn: Draw, name: str, layers: list[str]
-) -> None:
-    model = {"name": name, "layers_in_fp32": layers}
-    figure = drawn(replace(blurred, candidate=replace(blurred.candidate, model=model)))
-    placed = boxes(figure)
-    for words, box in placed:
-        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, words
-        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1, words
-    for index, (words, box) in enumerate(placed):
-        clear = Bbox.from_extents(box.x0, box.y0 + 2, box.x1, box.y1 - 2)
-        assert [other for other, place in placed[index + 1 :] if clear.overlaps(place)] == [], words
-
-
-def test_a_drift_names_every_layer_that_stays_in_fp32(blurred: Drift, drawn: Draw) -> None:
-    model = {"layers_in_fp32": LAYERS}
-    figure = drawn(replace(blurred, candidate=replace(blurred.candidate, model=model)))
-    told = " ".join(text.get_text() for text in figure.texts)
-    assert [layer for layer in LAYERS if layer not in told] == []
-
-
-def test_a_limit_of_0_keeps_its_row_and_stands_at_no_change(blurred: Drift, drawn: Draw) -> None:
-    chart = chart_of(drawn(blurred, Limits(ece=0.0)), "harm")
-    names = [label.get_text().partition("\n")[0] for label in chart.get_yticklabels()]
-    assert names == ["ECE", "AECE", "accuracy", "flips"]
-    dashed = [line for line in chart.lines if line.get_linestyle() == "--"]
-    assert [np.asarray(line.get_xdata())[0] for line in dashed] == [0, 1, 1, 1]
-
-
-@pytest.mark.parametrize("limits", [DEFAULT_LIMITS, Limits(0.0, 0.0, 0.0, 0.0)])
-def test_what_fails_is_past_its_dashed_line(blurred: Drift, drawn: Draw, limits: Limits) -> None:
-    chart = chart_of(drawn(blurred, limits), "harm")
-    checks = check_limits(blurred, limits)
-    dashed = [line for line in chart.lines if line.get_linestyle() == "--"]
-    marks = [line for line in chart.lines if line.get_marker() in ("o", "<", ">")]
-    for check, line, mark in zip(checks, dashed, marks, strict=True):
-        past = np.asarray(mark.get_xdata())[0] > np.asarray(line.get_xdata())[0]
-        assert past == check.failed == (mark.get_color() == RUST)
-
-
-def test_where_nothing_flipped_the_axis_starts_at_0_and_the_title_says_so(
-    read: Predictions, drawn: Draw
-) -> None:
-    chart = chart_of(drawn(measure_drift(read, read, resamples=20)), "% of")
-    assert chart.get_xlim() == (0, 1)
-    assert chart.get_title(loc="left") == "No face's emotion changed"
-
-
-def test_where_everything_flipped_the_axis_ends_at_100(read: Predictions, drawn: Draw) -> None:
-    turned = Predictions(np.roll(read.probabilities, 1, axis=1), read.labels, votes=read.votes)
-    chart = chart_of(drawn(measure_drift(read, turned, resamples=20)), "% of")
-    assert chart.get_xlim() == (0, 100)
-    assert chart.get_title(loc="left") == "Faces whose emotion changed"
+from calib.reports.evaluation_plot import plot_evaluation
+from calib.reports.plots import wrap_words
 
 
 def test_other_formats_go_by_the_name(read: Predictions, tmp_path: Path) -> None:
@@ -206,7 +25,7 @@ def test_an_unknown_format_is_refused_by_name(read: Predictions, tmp_path: Path)
         plot_evaluation(evaluate(read, resamples=20), tmp_path / "evaluation.docx")
 
 
-def test_nothing_is_left_behind_where_a_picture_can_not_be_written(
+def test_nothing_is_left_behind_where_a_plot_cannot_be_written(
     read: Predictions, tmp_path: Path
 ) -> None:
     taken = tmp_path / "taken.png"
@@ -217,7 +36,11 @@ def test_nothing_is_left_behind_where_a_picture_can_not_be_written(
 
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
-    script = "import sys, calib.reports.plots, calib.reports.terminal; sys.exit('matplotlib' in sys.modules)"
+    script = (
+        "import sys, calib.reports.terminal\n"
+        "import calib.reports.drift_plot, calib.reports.evaluation_plot\n"
+        "sys.exit('matplotlib' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
@@ -227,3 +50,7 @@ def test_letters_that_the_font_lacks_cause_no_warning(read: Predictions, tmp_pat
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plot_evaluation(evaluate(foreign, resamples=20), tmp_path / "names.png")
+
+
+def test_a_name_is_never_broken_at_its_hyphen() -> None:
+    assert wrap_words("the model ferplus-int8-s8s8", 20) == ["the model", "ferplus-int8-s8s8"]

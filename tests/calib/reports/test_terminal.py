@@ -15,7 +15,6 @@ from calib.reports.charts import DIAGONAL, OVER, UNDER
 from calib.reports.terminal import (
     drift_report,
     evaluation_report,
-    heatmap_as_json,
     heatmap_report,
 )
 
@@ -54,16 +53,16 @@ def drifted(noise: float = 0.5, **known: float) -> Drift:
 
 def test_each_calibration_error_stands_beside_its_interval_and_its_floor() -> None:
     evaluation = evaluated()
-    figure = evaluation.metrics["ece"]
-    assert figure.value is not None
-    assert figure.interval is not None
-    assert figure.floor is not None
+    estimate = evaluation.metrics["ece"]
+    assert estimate.value is not None
+    assert estimate.interval is not None
+    assert estimate.floor is not None
     (line,) = (
         line for line in printed(evaluation_report(evaluation)).splitlines()
         if line.startswith("ECE ")
     )  # fmt: skip
-    for fraction in (figure.value, figure.interval.low, figure.interval.high,
-                     figure.floor.mean, figure.floor.p95):  # fmt: skip
+    for fraction in (estimate.value, estimate.interval.low, estimate.interval.high,
+                     estimate.floor.mean, estimate.floor.p95):  # fmt: skip
         assert f"{100 * fraction:.2f}" in line
 
 
@@ -74,10 +73,10 @@ def test_before_and_after_stand_over_their_floors() -> None:
         row = next(index for index, line in enumerate(lines) if line.startswith(start))
         (beneath,) = (line for line in lines[row : row + 3] if "floor" in line)
         for evaluation in (drift.reference, drift.candidate):
-            figure = evaluation.metrics[name]
-            assert figure.floor is not None
-            mark = "✓" if figure.consistent else "✗"
-            assert f"{mark} floor {100 * figure.floor.p95:.{digits}f}" in beneath
+            estimate = evaluation.metrics[name]
+            assert estimate.floor is not None
+            mark = "✓" if estimate.consistent else "✗"
+            assert f"{mark} floor {100 * estimate.floor.p95:.{digits}f}" in beneath
 
 
 def test_mce_over_all_bins_is_shown_without_an_interval() -> None:
@@ -219,7 +218,7 @@ def test_a_drift_report_shows_before_and_after_side_by_side() -> None:
     assert any(before in line and after in line for line in text.splitlines())
 
 
-def test_what_is_known_of_size_latency_and_temperature_is_told_and_the_rest_left_out() -> None:
+def test_the_report_has_size_latency_and_temperature_only_where_known() -> None:
     known = drifted(
         size_ratio=0.26,
         latency_ms=(5.0, 2.0),
@@ -257,7 +256,7 @@ def test_the_heatmap_frames_the_two_voted_emotions() -> None:
     assert "[40]" in line
     assert "[30]" in line
     assert line.count("[") == 2
-    (record,) = heatmap_as_json(heatmap)
+    (record,) = heatmap.as_json()
     assert record["name"] == "happily surprised"
     assert record["emotions"] == ["happiness", "surprise"]
     assert record["count"] == 3

@@ -2,11 +2,10 @@
 
 from io import BytesIO, StringIO, TextIOWrapper
 
-import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from calib.reports.widgets import ASCII, FirstThatFits, Mark, Report, panel, plain_table, points
+from calib.reports.widgets import ASCII, FirstThatFits, Mark, Report, panel, plain_table
 
 
 def printed(report: RenderableType, width: int = 40) -> str:
@@ -20,13 +19,6 @@ def printed_in_ascii(report: RenderableType) -> str:
     Console(file=output, width=40, color_system=None).print(report)
     output.seek(0)
     return output.read()
-
-
-@pytest.mark.parametrize(
-    ("change", "text"), [(0.012, "+1.2"), (-0.012, "−1.2"), (-0.0001, "0.0"), (None, "–")]
-)
-def test_points_have_a_sign_unless_they_are_nothing(change: float | None, text: str) -> None:
-    assert points(change) == text
 
 
 def test_a_mark_is_a_word_where_there_is_no_unicode() -> None:

@@ -9,7 +9,12 @@ from calib.evaluation import evaluate
 from calib.intervals import Interval
 from calib.limits import Limits, Verdict
 from calib.predictions import Predictions
-from calib.reports.wording import calibration_verdict, drift_headline
+from calib.reports.wording import (
+    calibration_verdict,
+    drift_headline,
+    drift_notes,
+    model_notes,
+)
 from calib.resampling import Floor
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
@@ -32,7 +37,7 @@ def test_a_calibrated_model_is_called_consistent_with_perfect_calibration(
 @pytest.mark.parametrize(
     ("temperature", "words"), [(0.5, "Too sure of itself"), (2.0, "Not sure enough")]
 )
-def test_a_miscalibrated_model_is_told_in_which_direction(
+def test_the_verdict_on_a_miscalibrated_model_names_the_direction(
     make_predictions: MakePredictions, temperature: float, words: str
 ) -> None:
     evaluation = evaluate(make_predictions(2000, temperature=temperature), resamples=100)
@@ -107,3 +112,38 @@ def test_a_candidate_within_every_limit_may_still_not_be_worth_it(
     accepted = drift_headline(drift, Limits(), judge(drift))
     assert accepted.startswith("Yes: within every limit, 26 % of the size")
     assert "fast" not in accepted
+
+
+def test_what_is_not_known_of_the_models_is_left_out(make_predictions: MakePredictions) -> None:
+    drift = measure_drift(make_predictions(), make_predictions(noise=0.3), resamples=10)
+    assert model_notes(drift) == []
+    assert [name for name, _ in drift_notes(drift)] == ["emotion", "confidence"]
+
+
+def test_what_is_known_has_its_units(make_predictions: MakePredictions) -> None:
+    drift = measure_drift(
+        make_predictions(),
+        make_predictions(),
+        reference_model={"bytes": 11_200_000},
+        candidate_model={"bytes": 2_900_000, "layers_in_fp32": ["conv1", "layer1.0.conv1"]},
+        reference_temperature=0.835,
+        size_ratio=0.26,
+        latency_ms=(5.0, 2.0),
+        resamples=10,
+    )
+    assert dict(model_notes(drift)) == {
+        "temperature": "0.835 → unknown",
+        "size": "11.2 MB → 2.9 MB, 26 %",
+        "latency": "5.0 ms → 2.0 ms a face, 2.5 times as fast",
+        "in FP32": "conv1, layer1.0.conv1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("latency", "words"), [((2.0, 5.0), "2.5 times as slow"), ((3.0, 3.0), "1.0 times as fast")]
+)
+def test_a_slower_candidate_is_called_slower(
+    latency: tuple[float, float], words: str, make_predictions: MakePredictions
+) -> None:
+    drift = measure_drift(make_predictions(), make_predictions(), latency_ms=latency, resamples=10)
+    assert words in dict(model_notes(drift))["latency"]

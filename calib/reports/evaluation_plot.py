@@ -1,0 +1,137 @@
+"""The plot of an evaluation: reliability, calibration errors over their floor, classes, blends."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.blends import CompoundHeatmap
+from calib.evaluation import Evaluation
+from calib.reports.charts import HEATMAP_ROWS
+from calib.reports.number_text import NAMES
+from calib.reports.plots import (
+    BAR,
+    BLUE,
+    FAINT,
+    GRID,
+    INK,
+    MOST_CLASSES,
+    ORANGE,
+    RUST,
+    SKY,
+    add_headline,
+    draw_reliability,
+    plot_file,
+)
+from calib.reports.wording import calibration_verdict, model_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_evaluation(
+    evaluation: Evaluation, path: Path, heatmap: CompoundHeatmap | None = None
+) -> None:
+    blends = heatmap is not None and bool(heatmap.rows)
+    with plot_file(path, (11.5, 9.8 if blends else 5.8)) as figure:
+        consistent, words = calibration_verdict(evaluation)
+        add_headline(
+            figure,
+            f"{model_name(evaluation)}, {evaluation.faces}",
+            words,
+            BLUE if consistent else RUST,
+        )
+        plan: list[Any] = [["diagram", "errors"], ["diagram", "classes"], ["counts", "classes"]]
+        heights = [1.3, 1.3, 0.6]
+        if blends:
+            plan, heights = [*plan, ["blends", "blends"]], [*heights, 2.6]
+        axes = figure.subplot_mosaic(plan, width_ratios=[1.15, 1], height_ratios=heights)
+        draw_reliability(axes["diagram"], axes["counts"], evaluation.reliability)
+        axes["diagram"].set_title("Reliability")
+        _draw_errors(axes["errors"], evaluation)
+        _draw_classes(axes["classes"], evaluation)
+        if heatmap is not None and blends:
+            _draw_heatmap(axes["blends"], heatmap)
+
+
+def _draw_errors(axes: "Axes", evaluation: Evaluation) -> None:
+    """Each calibration error with its interval, on the band that chance alone explains."""
+    shown = [
+        (NAMES[name][0], estimate)
+        for name, estimate in evaluation.metrics.items()
+        if name in ("ece", "aece", "mce50") and estimate.value is not None
+    ]
+    for row, (_, estimate) in enumerate(shown):
+        value = 100 * (estimate.value or 0.0)
+        if estimate.floor is not None:
+            axes.barh(row, 100 * estimate.floor.p95, height=0.62, color=BAR, zorder=1)
+            axes.plot([100 * estimate.floor.mean] * 2, [row - 0.31, row + 0.31], color=FAINT, lw=1)
+        colour = BLUE if estimate.consistent else RUST
+        if estimate.interval is not None:
+            axes.plot(
+                [100 * estimate.interval.low, 100 * estimate.interval.high],
+                [row, row],
+                color=colour,
+            )
+        axes.plot(value, row, "o", color=colour, markersize=7, zorder=3)
+        axes.annotate(
+            f"{value:.1f} %",
+            (value, row),
+            (0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8.5,
+            color=colour,
+        )
+    axes.set_yticks(range(len(shown)), [name for name, _ in shown])
+    axes.set(ylim=(len(shown) - 0.4, -0.7), xlim=(0, None))
+    axes.set_xlabel("%; grey: what chance alone explains")
+    axes.set_title("Calibration errors over their floor")
+
+
+def _draw_classes(axes: "Axes", evaluation: Evaluation) -> None:
+    """The confidence of the model when it names an emotion, and how often it is right."""
+    named = [emotion for emotion in evaluation.per_class if emotion.precision is not None]
+    named = named[:MOST_CLASSES]
+    for row, emotion in enumerate(named):
+        says, right = 100 * (emotion.confidence or 0.0), 100 * (emotion.precision or 0.0)
+        colour = ORANGE if says > right else SKY
+        axes.plot([says, right], [row, row], color=colour, linewidth=4, solid_capstyle="butt")
+        axes.plot(says, row, "|", color=INK, markersize=11, markeredgewidth=1.6)
+        axes.plot(right, row, "o", color=colour, markersize=7)
+    axes.set_yticks(range(len(named)), [emotion.name for emotion in named])
+    axes.set(ylim=(len(named) - 0.5, -0.5), xlim=(None, 102))
+    axes.set_xlabel("%; | what it says when it names it, ● how often that is right")
+    axes.set_title("Emotion by emotion")
+    axes.grid(axis="y", color=GRID)
+    axes.set_axisbelow(True)
+
+
+def _draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
+
+    shown = 100 * heatmap.confidence[:HEATMAP_ROWS]
+    ground = LinearSegmentedColormap.from_list("blues", ["white", SKY, BLUE])
+    axes.imshow(shown, cmap=ground, vmin=0, vmax=80, aspect="auto")
+    for (row, column), share in np.ndenumerate(shown):
+        framed = column in heatmap.constituents[row]
+        axes.text(
+            column,
+            row,
+            f"{share:.0f}",
+            ha="center",
+            va="center",
+            color="white" if share > 50 else INK,
+            fontweight="bold" if framed else "normal",
+        )
+        if framed:
+            axes.add_patch(
+                Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=ORANGE, lw=2)
+            )
+    names = [f"{heatmap.rows[row]}  ({heatmap.counts[row]:,})" for row in range(len(shown))]
+    axes.set_yticks(range(len(shown)), names)
+    axes.set_xticks(range(len(heatmap.columns)), heatmap.columns)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title("Blends that people saw: mean confidence in %, the two voted emotions framed")
