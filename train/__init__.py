@@ -1,1 +1,1 @@
-"""The paper: Rank-O-ToM training, and the model that the product ships."""
+"""Rank-O-ToM training: the paper, and the recipes of the embedded model."""

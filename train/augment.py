@@ -1,7 +1,7 @@
-"""Weak augmentations, drawn for a whole batch and applied on the device that trains.
+"""Augmentations: random draws for a whole batch, applied on the training device.
 
-Drawing is apart from applying so that several processes can draw for the one global batch and
-each apply its own slice.
+Drawing is separate from applying, so that several processes can make the same draws for the global
+batch and each apply its own slice.
 """
 
 import math
@@ -14,24 +14,24 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Strength:
-    """How far an augmentation may go; the paper's weak ones are a random crop and a flip."""
+    """The range of each augmentation; the defaults are the paper's weak ones, crop and flip."""
 
-    shift: float = 0.125  # of the width; with the border replicated this is a random crop
+    shift: float = 0.125  # share of the width; with a replicated border this is a random crop
     flip: bool = True
     rotation: float = 0.0  # degrees
-    scale: float = 0.0  # 0.1: from 90 % to 110 %
+    scale: float = 0.0  # 0.1: 90 % to 110 %
     light: float = 0.0  # brightness and contrast, as a share of the range
-    erase: float = 0.0  # side of the erased square as a share of the width
-    darkest: float = 1.0  # the least of its light that a face may keep
+    erase: float = 0.0  # largest side of the erased square, as a share of the width
+    darkest: float = 1.0  # the smallest share of its light that a face may keep
 
 
 @dataclass(frozen=True)
 class Draws:
-    """One random choice of everything for each face of a batch."""
+    """The random choices for each face of a batch."""
 
     transform: Tensor  # (n, 2, 3)
-    light: Tensor  # (n, 2) gain and offset
-    erased: Tensor  # (n, 3) centre x, y and side, as shares of the width
+    light: Tensor  # (n, 2): gain and offset
+    erased: Tensor  # (n, 3): centre x, centre y and side, as shares of the width
 
     def part(self, where: slice | Tensor) -> "Draws":
         return Draws(*(getattr(self, field.name)[where] for field in fields(self)))
@@ -54,18 +54,18 @@ def draw(count: int, strength: Strength, generator: Generator) -> Draws:
     gain, offset = 1 + between(-1, 1) * strength.light, between(-1, 1) * strength.light
     side = between(0, 1) * strength.erase
     erased = torch.cat([between(0, 1, 2), side[:, None]], dim=1)
-    # Less light scales pixels towards black, which is -1; the cube keeps most faces near theirs.
-    # Not drawn where it is not asked for: recipes without it see the same draws as ever.
+    # Less light scales pixels towards black (-1); the cube leaves most faces almost as they are.
+    # Drawn only if asked for, so that recipes without it keep their random sequence.
     exposure = strength.darkest ** between(0, 1) ** 3 if strength.darkest < 1 else torch.ones(count)
     light = torch.stack([gain * exposure, gain * (exposure - 1) + offset], dim=1)
     return Draws(transform, light, erased)
 
 
 def augment(faces: Tensor, draws: Draws, size: int) -> Tensor:
-    """uint8 faces (n, c, h, w) as the network trains on them: floats about 0, size x size."""
+    """uint8 faces (n, c, h, w) to augmented floats (n, c, size, size), about -1 to 1."""
     count, channels = faces.shape[:2]
     device = faces.device
-    if count == 0:  # no FR face has earned a pseudo-label yet
+    if count == 0:  # no FR face has a pseudo-label yet
         return torch.zeros(0, channels, size, size, device=device)
     grid = functional.affine_grid(
         draws.transform.to(device), [count, channels, size, size], align_corners=False
@@ -87,5 +87,5 @@ def erasure(erased: Tensor, size: int) -> Tensor:
 
 
 def scale_pixels(faces: Tensor) -> Tensor:
-    """uint8 to floats from -1 to 1; the exported graph starts with the same line."""
+    """uint8 to floats from -1 to 1, as in the exported graph."""
     return faces.float() / 127.5 - 1

@@ -1,7 +1,7 @@
-"""What a step looks at: pixels, labels and random draws, as a function of (seed, epoch, step).
+"""The batch of a step: pixels, labels and random draws, as a function of (seed, epoch, step).
 
-Nothing here remembers anything, so a run that was killed goes on with the very batches that it
-would have seen, and several processes agree on one global batch without talking.
+There is no state, so a resumed run sees the batches that it would have seen without the
+interruption, and several processes agree on one global batch without communicating.
 """
 
 import hashlib
@@ -18,64 +18,69 @@ from train.augment import Draws, Strength, draw
 from train.ranks import Ranks
 from train.recipe import Recipe
 
-# The two views of an FR face are the paper's weak ones, however strong a recipe's own are: a
-# pseudo-label is the model's opinion of the face, not of an accident to it.
+# Pseudo-labels always come from the paper's weak views, however strongly a recipe augments: they
+# should depend on the face and not on the augmentation.
 WEAK = Strength()
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingFaces:
-    """Everything that a run looks at, in one framing: pixels are uint8 (n, c, size, size)."""
+    """All faces of a run, in one framing; pixels are uint8 (n, c, size, size)."""
 
     classes: tuple[str, ...]
     fer: NDArray[np.uint8]
     labels: NDArray[np.int64]
     targets: NDArray[np.float32]  # (n, k) distributions: one-hot labels or vote shares
     fr: NDArray[np.uint8] | None  # faces without labels
-    choose: NDArray[np.uint8]  # the half of the validation set that choices are made on
+    choose: NDArray[np.uint8]  # the choosing half of the validation set
     choose_labels: NDArray[np.int64]
 
     def check(self, recipe: Recipe) -> None:
         if len(self.fer) < recipe.batch:
             raise RankotomError(
-                f"{len(self.fer)} faces to train on don't fill one batch of {recipe.batch}."
+                f"{len(self.fer)} training faces do not fill one batch of {recipe.batch}."
             )
         if recipe.face_recognition and (self.fr is None or not len(self.fr)):
-            raise RankotomError(f"{recipe.name} needs face-recognition faces (LFW); none given.")
+            raise RankotomError(
+                f"{recipe.name} needs face-recognition faces (LFW); there are none."
+            )
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One rank's share of a step."""
+    """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
     labels: Tensor
     targets: Tensor
     draws: Draws
-    fr: Tensor | None  # uint8 (m, c, h, w), one for each of the first m FER faces
-    fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the one that is trained on
+    fr: Tensor | None  # uint8 (m, c, h, w), partners of the first m FER faces
+    fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the view to train on
     blend_draws: Draws
-    fer_above: Tensor  # (m,) bool: the FER face gives the upper half
+    fer_above: Tensor  # (m,) bool: the FER face is the upper half of the blend
     seed: int
 
 
 def batches(
     recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
 ) -> Iterator[Batch]:
-    order = shuffled(len(faces.fer), recipe.seed, epoch, "fer")
+    order = permutation(len(faces.fer), recipe.seed, epoch, "fer")
     blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
     steps = steps_per_epoch(recipe, faces)
     if recipe.face_recognition and faces.fr is not None and blends:
-        rounds = -(-steps * blends // len(faces.fr))
+        passes = -(-steps * blends // len(faces.fr))
         fr_order = np.concatenate(
-            [shuffled(len(faces.fr), recipe.seed, epoch, "fr", turn) for turn in range(rounds)]
+            [
+                permutation(len(faces.fr), recipe.seed, epoch, "fr", number)
+                for number in range(passes)
+            ]
         )
-    # Without FR faces neighbours blend with each other (loop.py), and stay together.
+    # Without FR faces, neighbours blend with each other (loop.py) and must stay on one rank.
     my_blends = ranks.part(blends, together=2 if recipe.blends and not len(fr_order) else 1)
     mine = torch.cat(
         [
-            torch.arange(blends)[my_blends],  # a rank has the FER faces that its blends are of
+            torch.arange(blends)[my_blends],  # the FER faces of this rank's blends
             torch.arange(blends, recipe.batch)[ranks.part(recipe.batch - blends)],
         ]
     )
@@ -107,11 +112,11 @@ def batches(
 
 
 def steps_per_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
-    """Whole batches only; what is left over differs from epoch to epoch."""
+    """Whole batches only; the faces left over differ from epoch to epoch."""
     return len(faces.fer) // recipe.batch
 
 
-def shuffled(count: int, *where: object) -> NDArray[np.int64]:
+def permutation(count: int, *where: object) -> NDArray[np.int64]:
     generator = Generator().manual_seed(derived_seed(*where))
     return torch.randperm(count, generator=generator).numpy()
 

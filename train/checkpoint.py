@@ -1,7 +1,7 @@
-"""The state of a run in one safetensors file, replaced whole or not at all.
+"""The state of a run in one safetensors file, written atomically.
 
-Randomness is a function of (seed, epoch, step), so the file needs no generator states: weights,
-averaged weights, optimiser, thresholds and the epoch are everything.
+Weights, averaged weights, optimiser state, thresholds and the epoch. No random generator state is
+needed: all randomness is a function of (seed, epoch, step).
 """
 
 import json
@@ -26,11 +26,11 @@ FORMAT = "1"
 @dataclass(frozen=True)
 class Checkpoint:
     recipe: dict[str, Any]
-    epoch: int  # epochs that are done
+    epoch: int  # number of finished epochs
     tensors: dict[str, Tensor]
 
     def group(self, name: str) -> dict[str, Tensor]:
-        """The tensors under a name, as a state dict."""
+        """The tensors whose keys start with ``name.``, as a state dict."""
         prefix = f"{name}."
         return {
             key.removeprefix(prefix): value
@@ -44,7 +44,7 @@ class Checkpoint:
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """The weights that are the model: the averaged ones."""
+        """The model's weights, which are the averaged ones."""
         return self.group("averaged")
 
 
@@ -83,10 +83,10 @@ def write_checkpoint(
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
         partial.unlink(missing_ok=True)
-        kept = f"The one from before is whole: {path}." if path.exists() else ""
+        kept = f"The previous one is intact: {path}." if path.exists() else ""
         raise RankotomError(
             f"The checkpoint of epoch {epoch} can't be written to {path.parent}: {error}. {kept} "
-            "Make room and run the same command again to go on."
+            "Free some space and run the same command again to continue."
         ) from error
 
 
@@ -99,8 +99,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise RankotomError(f"{path} can't be read as a checkpoint: {error}.") from error
     if metadata.get("format") != FORMAT or not metadata.keys() >= {"recipe", "epoch"}:
         raise RankotomError(
-            f"{path} is not a checkpoint that can be gone on from: it says format "
-            f"{metadata.get('format')} where {FORMAT}, a recipe and an epoch are read."
+            f"{path} is not a checkpoint of this program: found format {metadata.get('format')}, "
+            f"expected format {FORMAT} with a recipe and an epoch."
         )
     return Checkpoint(json.loads(metadata["recipe"]), int(metadata["epoch"]), tensors)
 
@@ -113,9 +113,9 @@ def resume(
     averaged: nn.Module,
     optimizer: Optimizer,
 ) -> None:
-    """The run's state as it was; a checkpoint of another recipe is refused, not mixed in."""
+    """Restore the state of a run; a checkpoint of another recipe is an error."""
     ours = json.loads(recipe.as_json())
-    # A knob that came after the checkpoint stood at its default then.
+    # A setting that is newer than the checkpoint had its default value.
     defaults, theirs = json.loads(Recipe(name=recipe.name).as_json()), checkpoint.recipe
     strength = defaults["strength"] | theirs.get("strength", {})
     theirs = defaults | theirs | {"strength": strength}
@@ -123,31 +123,31 @@ def resume(
     if differing:
         found = ", ".join(f"{key} {theirs.get(key)} (not {ours.get(key)})" for key in differing)
         raise RankotomError(
-            f"{path} is of another recipe, with {found}. Choose another folder with --run, or "
-            "remove this one to start over."
+            f"{path} has another recipe, with {found}. Choose another folder with --run, or delete "
+            "this one to start over."
         )
     try:
         network.load_state_dict(checkpoint.group("network"))
         averaged.load_state_dict(checkpoint.group("averaged"))
     except RuntimeError as error:
         raise RankotomError(
-            f"{path} has the recipe of this run and other tensors. Remove it to start over."
+            f"{path} has the recipe of this run but other tensors. Delete it to start over."
         ) from error
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in checkpoint.group("optimizer").items():
         index, _, name = key.partition(".")
         like = parameters[int(index)]
-        # In its parameter's memory layout, as it was: the next step is then the same to the bit.
-        laid_out = torch.empty_like(like).copy_(value) if value.shape == like.shape else value
-        state.setdefault(int(index), {})[name] = laid_out
+        # In the memory layout of its parameter, so that the next step is the same bit for bit.
+        restored = torch.empty_like(like).copy_(value) if value.shape == like.shape else value
+        state.setdefault(int(index), {})[name] = restored
     optimizer.load_state_dict(
         {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
     )
 
 
-def weight_file(path: Path) -> dict[str, Tensor]:
-    """safetensors, or a .pth that holds tensors by name and nothing that runs."""
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Tensors by name from a .safetensors file, or from a .pth file without running its code."""
     try:
         if path.suffix == ".safetensors":
             with safe_open(path, framework="pt") as file:
@@ -166,12 +166,12 @@ def weight_file(path: Path) -> dict[str, Tensor]:
 
 
 def load_weights(path: Path, network: nn.Module) -> None:
-    """Weights to start from: a checkpoint's averaged ones, or any under torchvision's names.
+    """Start from a checkpoint's averaged weights, or from any file with torchvision's names.
 
-    Foreign weights know other classes, so the last layer starts anew; a checkpoint's goes on.
-    torchvision's older files have no num_batches_tracked, which nothing here depends on.
+    Other files were trained on other classes, so only a checkpoint's last layer is loaded.
+    torchvision's older files lack num_batches_tracked, which is not used here.
     """
-    own, given = network.state_dict(), weight_file(path)
+    own, given = network.state_dict(), read_weights(path)
     checkpoint = "averaged.fc.weight" in given
     if checkpoint:
         given = {key.removeprefix("averaged."): value for key, value in given.items()}
@@ -184,6 +184,6 @@ def load_weights(path: Path, network: nn.Module) -> None:
     if fits != wanted:
         raise RankotomError(
             f"{path} does not fit this network: {len(fits)} of {len(wanted)} tensors have the "
-            f"same name and shape, {min(wanted - fits)} has not."
+            f"same name and shape; {min(wanted - fits)} has not."
         )
     network.load_state_dict(own | {key: given[key] for key in wanted})

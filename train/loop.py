@@ -1,8 +1,8 @@
-"""The algorithm, top to bottom: Rank-O-ToM as the paper tells it.
+"""The training algorithm, top to bottom: Rank-O-ToM as in the paper.
 
 FER faces with labels, FR faces without
-  -> two weak views of each FR face; a pseudo-label where it passes a class's threshold
-  -> blends: the upper half of one face on the lower half of the other, labels mixed alike
+  -> two weak views of each FR face; a pseudo-label if a class passes its threshold
+  -> blends: the upper half of one face on the lower half of the other, with mixed labels
   -> focal loss on all of them, ranking loss on the confidences of blends and originals
   -> after each epoch, new thresholds from the confidence of the correct FER faces
 """
@@ -37,7 +37,7 @@ from train.recipe import Recipe
 def train(
     recipe: Recipe, faces: TrainingFaces, run: Path, ranks: Ranks, weights: Path | None = None
 ) -> Path:
-    """A recipe to its end, from the last checkpoint in the run's folder if there is one."""
+    """Run a recipe to its end, resuming from the checkpoint in the run's folder if there is one."""
     faces.check(recipe)
     check_precision(recipe, ranks.device)
     torch.manual_seed(derived_seed(recipe.seed, "weights"))
@@ -61,20 +61,20 @@ def train(
 
     parallel = ranks.wrap(network)
     steps = steps_per_epoch(recipe, faces)
-    with RunLog(run, recipe, done=first, shown=ranks.is_leader) as log:
+    with RunLog(run, recipe, done=first, enabled=ranks.is_leader) as log:
         for epoch in range(first, recipe.epochs):
             log.start_epoch(epoch, steps)
-            correct = CorrectConfidence.none(len(faces.classes))
+            correct = CorrectConfidence.empty(len(faces.classes))
             for step, batch in enumerate(batches(recipe, faces, epoch, ranks, ranks.device)):
                 set_learning_rate(optimizer, recipe, (epoch + step / steps) / recipe.epochs)
-                outcome = rank_o_tom(recipe, parallel, network, batch, thresholds, epoch, ranks)
+                result = rank_o_tom(recipe, parallel, network, batch, thresholds, epoch, ranks)
                 optimizer.zero_grad(set_to_none=True)
-                outcome.loss.backward()
+                result.loss.backward()
                 optimizer.step()
-                average(averaged, network, recipe.ema, step + epoch * steps)
-                correct.add(outcome.probabilities, batch.labels)
-                loss = outcome.loss.item() / ranks.world
-                log.step(*ranks.totals(loss, outcome.offered, outcome.kept))
+                update_average(averaged, network, recipe.ema, step + epoch * steps)
+                correct.add(result.probabilities, batch.labels)
+                loss = result.loss.item() / ranks.world
+                log.step(*ranks.totals(loss, result.offered, result.kept))
 
             total, count = ranks.sum(correct.total), ranks.sum(correct.count)
             thresholds = update_thresholds(
@@ -82,8 +82,8 @@ def train(
             )
             if ranks.is_leader:
                 logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
-                # The row before the checkpoint: a run killed in between lives the epoch again and
-                # writes its row again, where the other order would leave the row out for ever.
+                # The row before the checkpoint: a run killed in between repeats the epoch and
+                # rewrites its row. In the other order the row would be lost.
                 log.end_epoch(thresholds, logits, faces.choose_labels)
                 save_checkpoint(
                     path,
@@ -98,10 +98,10 @@ def train(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepResult:
     loss: Tensor
     probabilities: Tensor  # of the FER faces
-    offered: int  # FR faces looked at
+    offered: int  # FR faces in the batch
     kept: int  # of those, with a pseudo-label
 
 
@@ -113,12 +113,12 @@ def rank_o_tom(
     thresholds: Tensor,
     epoch: int,
     ranks: Ranks,
-) -> Outcome:
-    """One step's loss: Eq. 1 to 6 on one batch."""
+) -> StepResult:
+    """The loss of one step: Eq. 1 to 6 on one batch."""
     size = recipe.size_at(epoch)
     count, blends = len(batch.fer), len(batch.fer_above)
 
-    # The originals: FER faces, then the FR faces that earned a pseudo-label (Eq. 5 and 6).
+    # The originals: FER faces, then the FR faces with a pseudo-label (Eq. 5 and 6).
     pixels, targets = batch.fer, batch.targets
     faces = augment(batch.fer, batch.draws, size)
     first = torch.arange(blends, device=faces.device)
@@ -138,7 +138,7 @@ def rank_o_tom(
         second = count + chosen.cumsum(0) - 1
     first, second, fer_above = first[chosen], second[chosen], batch.fer_above[chosen]
 
-    # The blends (Eq. 2), cut from the pictures as they are and augmented as one face.
+    # The blends (Eq. 2): cut from unaugmented pictures, then augmented as one face.
     originals = len(faces)
     if recipe.blends:
         upper, lower = torch.where(fer_above, first, second), torch.where(fer_above, second, first)
@@ -162,28 +162,30 @@ def rank_o_tom(
                 margin=recipe.ranking_margin,
             )
         )
-    return Outcome(loss, probabilities[:count], blends if batch.fr is not None else 0, len(first))
+    return StepResult(
+        loss, probabilities[:count], blends if batch.fr is not None else 0, len(first)
+    )
 
 
 def precision(recipe: Recipe, device: torch.device) -> torch.autocast:
-    """Convolutions in bfloat16: always on a GPU, on a CPU where the recipe asks for it."""
+    """Convolutions in bfloat16: always on a GPU, on a CPU if the recipe says so."""
     return torch.autocast(
         device.type, torch.bfloat16, enabled=device.type == "cuda" or recipe.bfloat16
     )
 
 
 def check_precision(recipe: Recipe, device: torch.device) -> None:
-    """A CPU that has no instruction for it multiplies bfloat16 at a fraction of its speed."""
+    """Refuse bfloat16 on a CPU without instructions for it, where it is much slower."""
     can = torch.cpu.get_capabilities()
     if recipe.bfloat16 and device.type == "cpu" and not (can.get("avx512_bf16") or can.get("bf16")):
         raise RankotomError(
-            "This CPU has no bfloat16 (AVX-512 BF16): training would be slower with it. "
+            "This CPU has no bfloat16 instructions (AVX-512 BF16), so training would be slower. "
             "Leave --bfloat16 out."
         )
 
 
 def channels_last(network: nn.Module) -> nn.Module:
-    """Convolution weights in the layout that CPUs and tensor cores are fastest with."""
+    """Convolution weights in the memory layout that is fastest on CPUs and tensor cores."""
     for weight in network.parameters():
         if weight.ndim == 4:
             weight.data = weight.data.contiguous(memory_format=torch.channels_last)
@@ -198,7 +200,7 @@ def label_loss(recipe: Recipe, logits: Tensor, targets: Tensor) -> Tensor:
 
 @contextmanager
 def evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Running statistics and no dropout, for the time being."""
+    """Running statistics and no dropout inside the block."""
     network.eval()
     try:
         yield
@@ -210,7 +212,7 @@ def evaluation_mode(network: nn.Module) -> Iterator[None]:
 def predict(
     network: nn.Module, faces: NDArray[np.uint8], size: int, device: torch.device
 ) -> Tensor:
-    """Logits (n, k) of faces as they are, at the size that the network is trained at."""
+    """Logits (n, k) of unaugmented faces, resized to the size of training."""
     logits = []
     for part in np.array_split(faces, max(1, len(faces) // 256)):
         pixels = scale_pixels(torch.from_numpy(np.array(part)).to(device))
@@ -221,7 +223,7 @@ def predict(
 
 
 def build_optimizer(recipe: Recipe, network: nn.Module) -> Optimizer:
-    # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
+    # No decay for biases and batch-norm scales: it would only distort them.
     matrices = [p for p in network.parameters() if p.ndim > 1]
     vectors = [p for p in network.parameters() if p.ndim <= 1]
     groups = [
@@ -246,8 +248,11 @@ def set_learning_rate(optimizer: Optimizer, recipe: Recipe, progress: float) -> 
 
 
 @torch.no_grad()
-def average(averaged: nn.Module, network: nn.Module, decay: float, step: int) -> None:
-    """The averaged weights follow the network's; at the start faster, to forget where it began."""
+def update_average(averaged: nn.Module, network: nn.Module, decay: float, step: int) -> None:
+    """Exponential moving average of the weights, with a smaller decay at first; buffers are copied.
+
+    Not torch's AveragedModel: its step counter would be one more thing to save and to restore.
+    """
     decay = min(decay, (1 + step) / (10 + step))
     for mean, value in zip(averaged.parameters(), network.parameters(), strict=True):
         mean.lerp_(value, 1 - decay)

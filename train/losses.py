@@ -1,7 +1,7 @@
 """The two losses: focal loss on labels, ranking loss on confidences.
 
-Each returns one value a face or a pair, not a mean: who takes part in the mean is the loop's to
-say, since faces without a pseudo-label don't, and since several processes share one batch.
+Each returns one value for each face or pair and not a mean: the loop takes the mean, because
+several processes share one batch.
 """
 
 from torch import Tensor
@@ -9,25 +9,25 @@ from torch.nn import functional
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """-sum_c y_c log p_c, for targets that are distributions, (n, k)."""
+    """-sum_c y_c log p_c, for target distributions (n, k)."""
     return -(targets * functional.log_softmax(logits, dim=1)).sum(dim=1)
 
 
 def focal(logits: Tensor, targets: Tensor, *, gamma: float, alpha: float) -> Tensor:
     """-alpha sum_c y_c (1 - p_c)^gamma log p_c (Lin et al. 2017), for targets (n, k).
 
-    With a one-hot target this is the published loss; with mixed labels each part of the mixture
-    is weighted by its own difficulty.
+    With a one-hot target this is the published loss; in a mixed label each class is weighted by
+    its own difficulty.
     """
     log_p = functional.log_softmax(logits, dim=1)
     return -alpha * (targets * (1 - log_p.exp()) ** gamma * log_p).sum(dim=1)
 
 
 def ranking(blend: Tensor, upper: Tensor, lower: Tensor, *, margin: float) -> Tensor:
-    """Eq. 1: a blend's confidence stays below that of both faces it is made of, by the margin.
+    """Eq. 1: a blend's confidence should lie below that of both its faces, by the margin.
 
     max(0, max_c p_blend - max_c p_upper + delta) + max(0, max_c p_blend - max_c p_lower + delta)
 
-    Arguments are confidences, max_c p, (n,).
+    The arguments are confidences, max_c p, (n,).
     """
     return functional.relu(blend - upper + margin) + functional.relu(blend - lower + margin)

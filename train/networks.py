@@ -1,7 +1,7 @@
-"""The networks: torchvision's ResNets by their own parameter names, and the edge network.
+"""The networks: ResNets with torchvision's parameter names, and the edge network.
 
-The edge network is a residual network of plain 3x3 convolutions, batch norm and ReLU, because
-those quantize well and fuse in ONNX Runtime and TensorRT.
+The edge network is a small ResNet of 3x3 convolutions, batch norm and ReLU, which quantize well
+and which ONNX Runtime and TensorRT fuse.
 """
 
 from typing import Literal, get_args
@@ -40,7 +40,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 around a shortcut; the stride on the 3x3, as torchvision has it."""
+    """1x1, 3x3, 1x1 convolutions around a shortcut; the 3x3 has the stride, as in torchvision."""
 
     expansion = 4
 
@@ -104,7 +104,7 @@ class ResNet(nn.Module):
         initialise(self)
 
     def features(self, x: Tensor) -> Tensor:
-        """The last stage's maps, (n, channels, height, width)."""
+        """The feature maps of the last stage, (n, channels, height, width)."""
         stem = self.stem_tail(self.bn1(self.conv1(x)))
         maps: Tensor = self.layer4(self.layer3(self.layer2(self.layer1(stem))))
         return maps
@@ -119,7 +119,7 @@ class ResNet(nn.Module):
     def evidence(self, features: Tensor) -> Tensor:
         """Class activation maps (Zhou et al. 2016): where each class's logit comes from.
 
-        Their mean over the map is that class's logit, less its bias.
+        The mean of a map is the logit of its class without the bias.
         """
         return torch.einsum("nchw,kc->nkhw", features, self.fc.weight)
 
@@ -129,7 +129,7 @@ def initialise(network: nn.Module) -> None:
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
         if isinstance(module, BasicBlock):
-            # Each block starts as its shortcut, which lets the first epochs take larger steps.
+            # Each block starts as its shortcut, which allows larger steps in the first epochs.
             nn.init.zeros_(module.bn2.weight)
         if isinstance(module, Bottleneck):
             nn.init.zeros_(module.bn3.weight)
@@ -152,7 +152,7 @@ def find_network(name: str) -> NetworkName:
     for known in NETWORKS:
         if known == name:
             return known
-    raise RankotomError(f"There is no network {name!r}; there are {', '.join(NETWORKS)}.")
+    raise RankotomError(f"There is no network {name!r}. Choose one of {', '.join(NETWORKS)}.")
 
 
 def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> ResNet:

@@ -1,4 +1,4 @@
-"""What a run shows while it goes, and what it leaves: recipe.json and metrics.csv in its folder."""
+"""The log of a run: a progress bar, and recipe.json and metrics.csv in the run's folder."""
 
 import csv
 import math
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor
 
 from calib.errors import RankotomError
-from calib.files import replacing
+from calib.files import replace_file
 from calib.metrics import accuracy, ece, nll
 from calib.temperature import fit_temperature, softmax
 from train.recipe import Recipe
@@ -22,7 +22,7 @@ from train.recipe import Recipe
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """A row of metrics.csv; accuracy and what follows are on the choosing half of valid."""
+    """A row of metrics.csv; accuracy and the metrics after it are on the choosing half of valid."""
 
     epoch: int
     seconds: float
@@ -37,7 +37,7 @@ class EpochRecord:
 
 
 def read_metrics(run: Path) -> list[dict[str, str]]:
-    """The rows of a run's metrics.csv, an epoch each."""
+    """The rows of a run's metrics.csv, one for each epoch."""
     path = run / "metrics.csv"
     if not path.exists():
         return []
@@ -46,11 +46,11 @@ def read_metrics(run: Path) -> list[dict[str, str]]:
 
 
 class RunLog:
-    """The progress bar of a run and its metrics file; without ``shown`` it does neither."""
+    """Shows and writes the progress of a run; does nothing unless ``enabled``."""
 
-    def __init__(self, run: Path, recipe: Recipe, *, done: int, shown: bool) -> None:
-        self.run, self.recipe, self.done, self.shown = run, recipe, done, shown
-        # Of epochs that the checkpoint holds; a later one will be lived again.
+    def __init__(self, run: Path, recipe: Recipe, *, done: int, enabled: bool) -> None:
+        self.run, self.recipe, self.done, self.enabled = run, recipe, done, enabled
+        # Only the epochs that the checkpoint holds; later ones are repeated.
         self.rows = [row for row in read_metrics(run) if int(row["epoch"]) <= done]
         self.console = Console(stderr=True)
         self.bar = Progress(
@@ -61,27 +61,27 @@ class RunLog:
             TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
             console=self.console,
-            disable=not shown or not self.console.is_terminal,
+            disable=not enabled or not self.console.is_terminal,
         )
         self.task = self.bar.add_task(
             "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0, last=""
         )
 
     def __enter__(self) -> "RunLog":
-        if self.shown:
+        if self.enabled:
             try:
                 self.run.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise RankotomError(
-                    f"The run's folder {self.run} can't be made: {error.strerror}. "
+                    f"The run's folder {self.run} can't be created: {error.strerror}. "
                     "Choose another with --run."
                 ) from error
-            with replacing(self.run / "recipe.json") as file:
+            with replace_file(self.run / "recipe.json") as file:
                 file.write_text(self.recipe.as_json() + "\n")
             if self.done:
                 self.console.print(
                     f"{self.run} has {self.done} of {self.recipe.epochs} epochs"
-                    + ("; going on from there" if self.done < self.recipe.epochs else " already"),
+                    + ("; resuming" if self.done < self.recipe.epochs else " already"),
                     highlight=False,
                     soft_wrap=True,
                 )
@@ -100,13 +100,13 @@ class RunLog:
         self.epoch, self.started = epoch, monotonic()
         self.losses: list[float] = []
         self.offered = self.kept = 0.0
-        self.bar.reset(self.task, total=steps)  # with fields it would drop the others
+        self.bar.reset(self.task, total=steps)  # reset() with fields would drop the others
         self.bar.update(self.task, epoch=epoch + 1)
 
     def step(self, loss: float, offered: float, kept: float) -> None:
-        if not math.isfinite(loss):  # before a good checkpoint is written over
+        if not math.isfinite(loss):  # stop before a good checkpoint is overwritten
             raise RankotomError(
-                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} holds what was "
+                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} keeps the epoch "
                 "before. Try a lower learning rate."
             )
         self.losses.append(loss)
@@ -138,7 +138,7 @@ class RunLog:
         )
         self.rows.append({key: str(value) for key, value in asdict(record).items()})
         with (
-            replacing(self.run / "metrics.csv") as file,
+            replace_file(self.run / "metrics.csv") as file,
             file.open("w", newline="") as output,
         ):
             writer = csv.DictWriter(output, fieldnames=list(asdict(record)))

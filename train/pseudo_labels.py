@@ -1,4 +1,4 @@
-"""Labels for faces that have none: class thresholds that follow the model's confidence."""
+"""Pseudo-labels for FR faces, by class thresholds that follow the model's confidence."""
 
 import math
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-# lambda_c of Eq. 5, the same for every class: both views count alike.
+# lambda_c of Eq. 5: both views count equally, for every class.
 INTERPOLATION = 0.5
 
 
 @dataclass
 class CorrectConfidence:
-    """Sum and count of the confidence of correctly predicted FER faces, by class, in one epoch."""
+    """Sum and count of the confidence of an epoch's correctly predicted FER faces, by class."""
 
     total: Tensor
     count: Tensor
 
     @classmethod
-    def none(cls, classes: int) -> "CorrectConfidence":
+    def empty(cls, classes: int) -> "CorrectConfidence":
         return cls(
             torch.zeros(classes, dtype=torch.float64), torch.zeros(classes, dtype=torch.float64)
         )
@@ -38,7 +38,7 @@ def update_thresholds(
 ) -> Tensor:
     """Eq. 4: T_c = beta / (1 + e^-t) times the mean confidence of D_c, the correct faces of c.
 
-    A class that nobody got right keeps its threshold: there is nothing to learn from.
+    A class without correct faces keeps its threshold.
     """
     ramp = beta / (1 + math.exp(-epoch))
     mean = correct.total / correct.count.clamp(min=1)
@@ -47,19 +47,19 @@ def update_thresholds(
 
 @dataclass(frozen=True)
 class PseudoLabels:
-    labels: Tensor  # (n,) the class, where there is one
-    probabilities: Tensor  # (n, k) the two views' interpolation
-    kept: Tensor  # (n,) bool: above the threshold of at least one class
+    labels: Tensor  # (n,) the class; only valid if kept
+    probabilities: Tensor  # (n, k) the interpolation of the two views
+    kept: Tensor  # (n,) bool: at least one class is above its threshold
 
     def targets(self, kind: Literal["label", "probabilities"]) -> Tensor:
-        """What to train on: the paper's label, one-hot, or the interpolation itself."""
+        """Training targets: the paper's one-hot label, or the interpolated probabilities."""
         if kind == "probabilities":
             return self.probabilities
         return functional.one_hot(self.labels, self.probabilities.shape[1]).to(self.probabilities)
 
 
 def pseudo_label(view_a: Tensor, view_b: Tensor, thresholds: Tensor) -> PseudoLabels:
-    """Eq. 5 and 6: interpolate two views' probabilities, take the best class over its threshold."""
+    """Eq. 5 and 6: interpolate two views, take the best of the classes above their threshold."""
     probabilities = INTERPOLATION * view_a + (1 - INTERPOLATION) * view_b
     passed = probabilities > thresholds.to(probabilities)
     labels = (passed * probabilities).argmax(dim=1)

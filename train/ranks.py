@@ -1,9 +1,8 @@
-"""One batch over several processes: torchrun's ranks, and what they must agree on.
+"""One batch over several processes, the ranks of torchrun.
 
-Under torchrun the same command trains on several GPUs (nccl) or, without any, on several CPU
-processes (gloo). Draws, losses and batch statistics are those of the global batch, so a run over
-two processes takes the same steps as a run in one; only dropout, where a recipe has it, falls on
-other features.
+Under torchrun the same command trains on several GPUs (nccl) or, without GPUs, in several CPU
+processes (gloo). Random draws, losses and batch statistics are those of the global batch, so a run
+in two processes takes the same steps as in one, except for dropout, which is drawn by each rank.
 """
 
 import os
@@ -19,8 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from calib.errors import RankotomError
 
-# The others wait while the leading rank frames a data set: hours for AffectNet on a slow disk.
-PATIENCE = timedelta(hours=6)
+# The others wait while the leader crops a data set: hours for AffectNet on a slow disk.
+TIMEOUT = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
@@ -34,13 +33,13 @@ class Ranks:
         return self.rank == 0
 
     def part(self, count: int, together: int = 1) -> slice:
-        """This rank's share of ``count`` faces of a global batch, ``together`` kept on one rank."""
+        """This rank's part of ``count`` faces, in groups of ``together`` that stay on one rank."""
         if count % (self.world * together):
             raise RankotomError(
-                f"{count} faces of a batch can't be shared equally by {self.world} "
+                f"{count} faces of a batch can't be divided equally among {self.world} "
                 f"{'process' if self.world == 1 else 'processes'}"
-                f"{', two by two' if together == 2 else ''}. "
-                "Choose another number of processes for torchrun, or another batch."
+                f"{', in pairs' if together == 2 else ''}. "
+                "Change the number of processes of torchrun, or the batch."
             )
         share = count // self.world
         return slice(self.rank * share, (self.rank + 1) * share)
@@ -57,18 +56,18 @@ class Ranks:
 
     @contextmanager
     def leader_first(self) -> Iterator[None]:
-        """The others wait, and find on disk what the leading rank leaves there."""
+        """The others wait until the leader has finished the block, and then run it themselves."""
         if not self.is_leader:
             try:
                 distributed.barrier()
             except RuntimeError as error:  # the connection is closed
-                raise RankotomError("The leading process ended; it has said why.") from error
+                raise RankotomError("The leading process ended; see its error.") from error
         yield
         if self.is_leader and self.world > 1:
             distributed.barrier()
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean over all ranks' values, such that averaging gradients over ranks is right."""
+        """The mean over all ranks' values, scaled for gradients that are averaged over ranks."""
         if self.world == 1:
             return values.sum() / max(len(values), 1)
         count = self.sum(torch.tensor(float(len(values)), device=values.device))
@@ -83,7 +82,7 @@ class Ranks:
 
 @contextmanager
 def join_ranks() -> Iterator[Ranks]:
-    """The process group that torchrun asks for, or one process alone."""
+    """Join torchrun's process group, or be a single rank without torchrun."""
     local = int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
     world = int(os.environ.get("WORLD_SIZE", "1"))
@@ -92,7 +91,7 @@ def join_ranks() -> Iterator[Ranks]:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     try:
         yield Ranks(distributed.get_rank(), world, device)
     finally:
@@ -100,16 +99,16 @@ def join_ranks() -> Iterator[Ranks]:
 
 
 class GlobalBatchNorm2d(nn.BatchNorm2d):
-    """Batch norm over the global batch; torch's SyncBatchNorm does the same, but not on a CPU."""
+    """Batch norm over the global batch; torch's SyncBatchNorm does this only on a GPU."""
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             return super().forward(x)
-        wide = x.float()  # half precision has too few digits for sums over a batch
-        total, count = self._over_all(wide)
+        wide = x.float()  # FP16 has too few digits for sums over a batch
+        total, count = self._global_sum(wide)
         mean = total / count
         centred = wide - mean[:, None, None]
-        squares, _ = self._over_all(centred * centred)
+        squares, _ = self._global_sum(centred * centred)
         variance = squares / count
         with torch.no_grad():
             assert self.momentum is not None
@@ -123,15 +122,15 @@ class GlobalBatchNorm2d(nn.BatchNorm2d):
         normalised: Tensor = centred * scale[:, None, None] + self.bias[:, None, None]
         return normalised.to(x.dtype)
 
-    def _over_all(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Sum over every rank's faces and places, by channel, and how many there are."""
+    def _global_sum(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Sum and number of the values of all ranks, by channel."""
         here = values.new_tensor([values.numel() / values.shape[1]])
         together: Tensor = all_reduce(torch.cat([values.sum(dim=(0, 2, 3)), here]))
         return together[:-1], together[-1]
 
 
 def share_batch_statistics(network: nn.Module) -> None:
-    """Every batch norm inside becomes a global one, its parameters and state kept."""
+    """Turn every batch norm into a global one, with its parameters and state."""
     for module in network.modules():
         if type(module) is nn.BatchNorm2d:
             module.__class__ = GlobalBatchNorm2d

@@ -1,8 +1,8 @@
-"""Recipes: every knob of a training run, with the paper's value and why ours differs.
+"""Recipes: every setting of a training run, with the paper's value and why ours differs.
 
 rankotom-edge train paper-ferplus     the paper, on a workstation GPU
 rankotom-edge train edge-ferplus      the embedded model's first cycle, on two CPU cores
-rankotom-edge train edge-ferplus-2    its second, from the first one's weights
+rankotom-edge train edge-ferplus-2    its second, from the first cycle's weights
 """
 
 import json
@@ -18,7 +18,10 @@ DatasetName = Literal["ferplus", "rafdb", "affectnet"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The defaults are the paper's ("Implementation Details")."""
+    """The defaults are the paper's ("Implementation Details").
+
+    The paper names neither a network nor its initial weights; both are our choice.
+    """
 
     name: str
     dataset: DatasetName = "ferplus"
@@ -26,16 +29,16 @@ class Recipe:
     size: int = 224  # pixels, square
     channels: Literal[1, 3] = 3
 
-    # What is learned from
-    # The label, the annotators' shares, or the mean of the two
+    # What is learned
+    # The majority label, the vote shares, or the mean of the two
     targets: Literal["majority", "votes", "both"] = "majority"
     loss: Literal["focal", "cross-entropy"] = "focal"
     focal_gamma: float = 2.0
     focal_alpha: float = 0.25
-    blends: bool = True  # synthetic half-face samples
+    blends: bool = True  # Eq. 2's synthetic faces
     ranking_weight: float = 1.0  # the paper's balancing scalar beta; 0 leaves Eq. 1 out
     ranking_margin: float = 0.2  # delta; the paper gives the range 0.1 to 0.3
-    face_recognition: bool = True  # LFW, pseudo-labelled; without it FER faces blend in pairs
+    face_recognition: bool = True  # pseudo-labelled LFW; without it FER faces blend in pairs
     threshold_start: float = 0.95
     threshold_beta: float = 0.97  # beta of Eq. 4
     pseudo_targets: Literal["label", "probabilities"] = "label"  # Eq. 6's class, or Eq. 5's mixture
@@ -60,12 +63,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if not 0 <= self.partners <= 1:
             raise RankotomError(
-                f"{self.name}: partners is {self.partners}; a FER face has one partner at most, "
-                "so it goes from 0 to 1."
+                f"{self.name}: partners is {self.partners}, not from 0 to 1: a FER face has at "
+                "most one partner."
             )
 
     def partners_at(self, epoch: int) -> int:
-        """How many blends a batch has."""
+        """The number of blends in a batch."""
         joined = epoch >= self.partners_from * self.epochs
         return round(self.batch * self.partners) if joined else 0
 
@@ -89,32 +92,32 @@ PAPER_AFFECTNET = replace(
 EDGE_FERPLUS = Recipe(
     name="edge-ferplus",
     network="edge",
-    size=48,  # FERPlus has no more pixels than this
-    channels=1,  # nor colour
-    # Ten votes say more than one label: a face that splits 6 : 4 teaches both emotions. It leaves
-    # the model less confident than the majority label is right; the temperature mends that.
+    size=48,  # FERPlus has no more pixels
+    channels=1,  # and no colour
+    # Ten votes say more than one label: a 6 : 4 split teaches both emotions. It leaves the model
+    # underconfident about the majority label, which the temperature corrects.
     targets="votes",
-    # The vote shares already keep the model from over-confidence, which is what focal loss is for.
+    # Vote shares already prevent the overconfidence that focal loss is for.
     loss="cross-entropy",
-    # A soft pseudo-label is of the same kind as the vote shares beside it.
+    # Soft pseudo-labels, like the vote shares.
     pseudo_targets="probabilities",
-    # At the paper's weight Eq. 1 outweighs the labels (docs/results.md): 19 points of accuracy in
-    # short runs from scratch. At a tenth it orders confidence less.
+    # At the paper's weight Eq. 1 costs 19 points of accuracy in short runs from scratch
+    # (train.experiments.ablation). At a tenth it costs little and orders confidence less.
     ranking_weight=0.1,
-    # Two cores: a full set of partners would more than treble the cost of a step.
+    # A partner for each face would more than triple the cost of a step on two cores.
     partners=0.125,
-    # Before that a network from scratch would label LFW almost at random.
+    # Earlier, a network from scratch would label LFW almost at random.
     partners_from=0.7,
-    epochs=40,  # what two cores do in little more than an hour, in bfloat16
-    batch=128,  # a CPU does more faces a second than with 64
-    # From scratch: larger steps than the paper's from trained weights, down to none at the end.
+    epochs=40,  # a little more than an hour on two cores, in bfloat16
+    batch=128,  # more faces per second on a CPU than 64
+    # Larger steps than the paper's, decreasing to zero: 40 epochs from scratch instead of 60.
     optimizer="adamw",
     learning_rate=2e-3,
     schedule="one-cycle",
     weight_decay=0.05,
-    ema=0.998,  # for free what an ensemble of the last epochs gives
+    ema=0.998,  # nearly an ensemble of the last epochs, at no cost
     dropout=0.3,  # 28,556 faces are few for 3.4 million weights
-    # A camera sees darker rooms than FERPlus has.
+    # Rooms are darker than FERPlus.
     strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.4, darkest=0.1),
 )
 
@@ -122,9 +125,8 @@ EDGE_FERPLUS_2 = replace(
     EDGE_FERPLUS,
     name="edge-ferplus-2",
     epochs=9,
-    learning_rate=1e-3,  # from the first cycle's weights, which are to be kept in sight
-    # What is measured is the majority, and of a tie the first in order: shares alone leave it
-    # too fond of some emotions.
+    learning_rate=1e-3,  # smaller, to stay near the first cycle's weights
+    # Accuracy is measured against the majority label: vote shares alone favour some emotions.
     targets="both",
     seed=1,
 )
@@ -140,11 +142,11 @@ RECIPES = {
     )
 }
 
-# Beside the recipes and not inside: a checkpoint holds its recipe, and words are no knob.
+# Not a field of the recipe: a checkpoint holds its recipe, and these words may change.
 PURPOSES = {
-    "paper-ferplus": "the paper's FERPlus row: ResNet-18 at 224 pixels, for a GPU",
-    "paper-rafdb": "the paper's RAF-DB row: ResNet-18 at 224 pixels, for a GPU",
-    "paper-affectnet": "the paper's AffectNet row: ResNet-50 at 224 pixels, for a GPU",
+    "paper-ferplus": "the paper on FERPlus, with a ResNet-18 at 224 pixels, for a GPU",
+    "paper-rafdb": "the paper on RAF-DB, with a ResNet-18 at 224 pixels, for a GPU",
+    "paper-affectnet": "the paper on AffectNet, with a ResNet-50 at 224 pixels, for a GPU",
     "edge-ferplus": "the embedded model's first cycle: grey 48 x 48 pixels, on two CPU cores",
     "edge-ferplus-2": "its second, nearer to the majority; --weights: the first's checkpoint",
 }
@@ -152,7 +154,7 @@ PURPOSES = {
 
 def find_recipe(name: str) -> Recipe:
     if name not in RECIPES:
-        raise RankotomError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.")
+        raise RankotomError(f"There is no recipe {name!r}. Choose one of {', '.join(RECIPES)}.")
     return RECIPES[name]
 
 
@@ -164,7 +166,7 @@ def override_recipe(
     network: NetworkName | None = None,
     bfloat16: bool = False,
 ) -> Recipe:
-    """The recipe with what was asked for on the command line; None is the recipe's own."""
+    """The recipe with the command line's settings; None keeps the recipe's own."""
     return replace(
         recipe,
         epochs=recipe.epochs if epochs is None else epochs,

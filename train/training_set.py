@@ -1,4 +1,4 @@
-"""From a recipe and a folder of data sets to the pixels and targets that the loop takes."""
+"""Load the faces and targets that a recipe trains on."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def load_training_faces(
 
 
 def dataset_framing(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
-    """Where a data set has its eyes and mouths: FERPlus's is measured, others are by a sample."""
+    """Where the crops have eyes and mouth: known for FERPlus, measured on a sample otherwise."""
     if recipe.dataset == "ferplus":
         return FERPLUS_FRAMING
     grey = fer[:: max(1, len(fer) // 2000)].mean(axis=1, keepdims=True).astype(np.uint8)
@@ -52,21 +52,21 @@ def dataset_framing(recipe: Recipe, fer: NDArray[np.uint8]) -> Framing:
 
 
 def training_targets(recipe: Recipe, faces: FaceSet) -> NDArray[np.float32]:
-    """One-hot labels, the shares of the votes, or the mean of both, (n, k)."""
+    """One-hot labels, vote shares, or the mean of both, (n, k)."""
     assert faces.labels is not None
     majority = np.eye(len(faces.classes), dtype=np.float32)[faces.labels]
     if recipe.targets == "majority":
         return majority
     if faces.votes is None:
-        raise RankotomError(f"{recipe.name} trains on votes; {faces.name} has none.")
+        raise RankotomError(f"{recipe.name} trains on votes, and {faces.name} has none.")
     shares = vote_targets(faces.votes)
     return shares if recipe.targets == "votes" else (majority + shares) * np.float32(0.5)
 
 
 def vote_targets(votes: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Shares of the votes; a single voter against all others is noise, as FERPlus's authors hold.
+    """Shares of the votes without single votes, which FERPlus's authors treat as noise.
 
-    Where every emotion has one vote at most, all of them count.
+    If no emotion has more than one vote, all votes count.
     """
     agreed = np.where(votes > 1, votes, 0.0)
     kept = np.where(agreed.any(axis=1, keepdims=True), agreed, votes)

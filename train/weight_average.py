@@ -1,11 +1,10 @@
-"""Several runs as one model: the mean of their weights (Wortsman et al. 2022, "Model soups").
+"""Average the weights of several runs into one model (Wortsman et al. 2022, "Model soups").
 
-    python -m train.weight_average runs/edge-ferplus-seed0 runs/edge-ferplus-2-seed1 --run runs/edge-soup
+    python -m train.weight_average runs/edge-ferplus-2-seed1 runs/edge-ferplus-2-seed2 --run RUN
 
-The runs must go on from one another (``train --weights``), so that their weights lie in one valley
-of the loss: the mean is then nearer to its bottom than each of them, and costs what one costs. The
-means and variances inside the network don't average like that; they are measured again, on the
-training faces as they are.
+Each run must continue from the one before (``train --weights``): their weights then lie in one
+basin of the loss, and the mean is nearer to its bottom than each of them, at the cost of one model.
+The statistics of the batch norms are measured again on the training faces.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ import numpy as np
 import torch
 import typer
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, update_bn
 
 from calib.errors import RankotomError, exit_on_error
 from train.augment import scale_pixels
@@ -25,32 +24,38 @@ from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import build_network, find_network
 
-AT_ONCE = 256
+BATCH = 256
 
 
-def soup(runs: Sequence[Path], output: Path, faces: NDArray[np.uint8], classes: int) -> None:
-    """Written to ``output`` as a checkpoint that can be exported, or gone on from (--weights)."""
+def average_runs(
+    runs: Sequence[Path], output: Path, faces: NDArray[np.uint8], classes: int
+) -> None:
+    """Write a checkpoint to ``output`` that can be exported, or continued with ``--weights``."""
     checkpoints = [load_checkpoint(run / "checkpoint.safetensors") for run in runs]
-    check_free(output)
+    check_output(output)
     first = checkpoints[0].recipe
     for run, checkpoint in zip(runs, checkpoints, strict=True):
         check_same_network(run, checkpoint.recipe, first)
     network = build_network(
         find_network(first["network"]), channels=first["channels"], classes=classes, dropout=0.0
     )
-    network.load_state_dict(mean_weights([checkpoint.weights for checkpoint in checkpoints]))
-    measure_statistics(network, faces)
+    averaged = AveragedModel(network)
+    for checkpoint in checkpoints:
+        network.load_state_dict(checkpoint.weights)
+        averaged.update_parameters(network)
+    parts = np.array_split(faces, max(1, len(faces) // BATCH))
+    update_bn((scale_pixels(torch.from_numpy(np.array(part))) for part in parts), averaged)
     output.mkdir(parents=True, exist_ok=True)
     write_checkpoint(
         output / "checkpoint.safetensors",
-        recipe_of_all(checkpoints, output.name),
+        combine_recipes(checkpoints, output.name),
         sum(checkpoint.epoch for checkpoint in checkpoints),
-        {f"averaged.{key}": value for key, value in network.state_dict().items()},
+        {f"averaged.{key}": value for key, value in averaged.module.state_dict().items()},
     )
 
 
-def check_free(output: Path) -> None:
-    """A soup may be made anew; a training run is hours of work."""
+def check_output(output: Path) -> None:
+    """An average may be overwritten; a training run, which took hours, may not."""
     path = output / "checkpoint.safetensors"
     if path.exists() and "runs" not in load_checkpoint(path).recipe:
         raise RankotomError(f"{output} holds a training run. Choose another folder with --run.")
@@ -65,45 +70,23 @@ def check_same_network(run: Path, recipe: dict[str, Any], first: dict[str, Any])
             )
 
 
-def recipe_of_all(checkpoints: Sequence[Checkpoint], name: str) -> dict[str, Any]:
-    """What an export passes on: the last run's recipe, and beside it all of them."""
+def combine_recipes(checkpoints: Sequence[Checkpoint], name: str) -> dict[str, Any]:
+    """The last run's recipe, with the recipes of all runs under ``runs``."""
     recipes = [checkpoint.recipe for checkpoint in checkpoints]
     return recipes[-1] | {"name": name, "runs": recipes}
 
 
-def mean_weights(runs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    return {
-        key: torch.stack([run[key] for run in runs]).mean(dim=0)
-        if value.is_floating_point()
-        else value  # how many batches a layer has seen; nothing depends on it
-        for key, value in runs[0].items()
-    }
-
-
-@torch.no_grad()
-def measure_statistics(network: nn.Module, faces: NDArray[np.uint8]) -> None:
-    """Each batch norm's mean and variance over all of the faces, as they are."""
-    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None  # an even mean over the batches
-    network.train()
-    for part in np.array_split(faces, max(1, len(faces) // AT_ONCE)):
-        network(scale_pixels(torch.from_numpy(np.array(part))))
-    network.eval()
-
-
 def main(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", exists=True)],
-    run: Annotated[Path, typer.Option(help="The folder of what comes out.")],
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    runs: Annotated[list[Path], typer.Argument(help="Folders of the runs.", exists=True)],
+    run: Annotated[Path, typer.Option(help="Folder for the average.")],
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
 ) -> None:
-    """Average the weights of runs that went on from one another."""
+    """Average the weights of runs of which each continued from the one before."""
     folder = data_folder(data)
     recipe = load_checkpoint(runs[0] / "checkpoint.safetensors").recipe
     train = load_dataset(recipe["dataset"], folder, "train")
     faces = load_crops(train, recipe["size"], recipe["channels"], None, folder / "framed")
-    soup(runs, run, faces, len(train.classes))
+    average_runs(runs, run, faces, len(train.classes))
     print(run / "checkpoint.safetensors")
 
 

@@ -1,4 +1,4 @@
-"""A step's faces and draws are a function of seed, epoch and step, whoever asks."""
+"""A step's faces and draws are a function of seed, epoch and step, on every rank."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ def all_batches(
 
 
 def numbered(faces: TrainingFaces) -> TrainingFaces:
-    """Each face is its own number all over."""
+    """Every pixel of a face is the face's number."""
 
     def pixels(count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
         return np.broadcast_to(
@@ -132,25 +132,27 @@ def test_two_ranks_together_see_the_batch_of_one_with_the_same_pairs(
             assert torch.equal(transform, whole[number])
 
 
-def test_without_faces_from_elsewhere_neighbours_stay_on_one_rank(
+def test_without_faces_of_face_recognition_neighbours_stay_on_one_rank(
     recipe: Recipe, faces: TrainingFaces
 ) -> None:
     recipe, faces = replace(recipe, partners=0.5, face_recognition=False), numbered(faces)
     alone = numbers(all_batches(recipe, faces)[0].fer)[:4]
     shares = [numbers(all_batches(recipe, faces, rank=rank, world=2)[0].fer) for rank in range(2)]
     assert [share[:2] for share in shares] == [alone[:2], alone[2:]]
-    with pytest.raises(RankotomError, match=r"4 faces.*by 4 processes, two by two"):
+    with pytest.raises(RankotomError, match=r"4 faces.*among 4 processes, in pairs"):
         all_batches(recipe, faces, world=4)
 
 
-def test_a_batch_that_cannot_be_shared_is_an_error_that_says_what_to_change(
+def test_a_batch_that_cannot_be_divided_is_an_error_that_says_what_to_change(
     recipe: Recipe, faces: TrainingFaces
 ) -> None:
-    with pytest.raises(RankotomError, match=r"8 faces.*by 3 processes.*torchrun"):
+    with pytest.raises(RankotomError, match=r"8 faces.*among 3 processes.*torchrun"):
         all_batches(recipe, faces, world=3)
 
 
-def test_no_partners_are_no_faces_from_elsewhere(recipe: Recipe, faces: TrainingFaces) -> None:
+def test_without_partners_there_are_no_faces_of_face_recognition(
+    recipe: Recipe, faces: TrainingFaces
+) -> None:
     for without in (replace(recipe, partners=0.0), replace(recipe, partners_from=1.0)):
         batch = all_batches(without, faces)[0]
         assert batch.fr is None
@@ -161,7 +163,7 @@ def test_no_partners_are_no_faces_from_elsewhere(recipe: Recipe, faces: Training
 def test_too_few_faces_for_a_batch_are_an_error(
     recipe: Recipe, make_faces: Callable[[int], TrainingFaces]
 ) -> None:
-    with pytest.raises(RankotomError, match=r"7 faces.*batch of 8"):
+    with pytest.raises(RankotomError, match=r"7 training faces.*batch of 8"):
         make_faces(7).check(recipe)
 
 

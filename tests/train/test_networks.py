@@ -92,7 +92,7 @@ def test_dropout_is_for_training_alone() -> None:
     assert torch.equal(network.classify(features), network.classify(features))
 
 
-def test_an_unknown_network_is_answered_with_those_that_there_are() -> None:
+def test_an_unknown_network_is_an_error_that_lists_the_known_ones() -> None:
     assert find_network("resnet50") == "resnet50"
     with pytest.raises(RankotomError, match=r"'vgg'.*resnet18.*edge"):
         find_network("vgg")

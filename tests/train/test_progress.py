@@ -1,4 +1,4 @@
-"""What a run shows, and the metrics file that it leaves."""
+"""The progress bar of a run, and its metrics file."""
 
 import json
 from pathlib import Path
@@ -18,16 +18,16 @@ LABELS = np.array([0, 1, 2])
 CONFIDENCE = np.exp(2) / (np.exp(2) + 2)
 
 
-def live_through(log: RunLog, epoch: int, loss: float = 1.0) -> None:
+def log_epoch(log: RunLog, epoch: int, loss: float = 1.0) -> None:
     log.start_epoch(epoch, steps=2)
     log.step(loss, 8, 2)
     log.step(loss + 1, 8, 4)
     log.end_epoch(THRESHOLDS, LOGITS, LABELS)
 
 
-def test_a_row_has_the_epochs_means_and_its_figures(tmp_path: Path, recipe: Recipe) -> None:
-    with RunLog(tmp_path / "run", recipe, done=0, shown=True) as log:
-        live_through(log, 0)
+def test_a_row_has_the_means_and_metrics_of_its_epoch(tmp_path: Path, recipe: Recipe) -> None:
+    with RunLog(tmp_path / "run", recipe, done=0, enabled=True) as log:
+        log_epoch(log, 0)
     (row,) = read_metrics(tmp_path / "run")
     assert row["epoch"] == "1"
     assert float(row["loss"]) == 1.5
@@ -40,7 +40,7 @@ def test_a_row_has_the_epochs_means_and_its_figures(tmp_path: Path, recipe: Reci
 
 
 def test_without_faces_to_label_none_were_labelled(tmp_path: Path, recipe: Recipe) -> None:
-    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+    with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
         log.start_epoch(0, steps=1)
         log.step(1.0, 0, 4)
         log.end_epoch(THRESHOLDS, LOGITS, LABELS)
@@ -48,48 +48,46 @@ def test_without_faces_to_label_none_were_labelled(tmp_path: Path, recipe: Recip
 
 
 def test_the_recipe_lies_beside_the_metrics(tmp_path: Path, recipe: Recipe) -> None:
-    with RunLog(tmp_path / "deep" / "run", recipe, done=0, shown=True):
+    with RunLog(tmp_path / "deep" / "run", recipe, done=0, enabled=True):
         pass
     written = json.loads((tmp_path / "deep" / "run" / "recipe.json").read_text())
     assert written == json.loads(recipe.as_json())
 
 
-def test_a_row_of_an_epoch_that_no_checkpoint_holds_is_written_anew(
-    tmp_path: Path, recipe: Recipe
-) -> None:
-    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
-        live_through(log, 0)
-        live_through(log, 1, loss=5.0)
-    with RunLog(tmp_path, recipe, done=1, shown=True) as log:
-        live_through(log, 1, loss=3.0)
+def test_the_row_of_a_repeated_epoch_is_replaced(tmp_path: Path, recipe: Recipe) -> None:
+    with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
+        log_epoch(log, 0)
+        log_epoch(log, 1, loss=5.0)
+    with RunLog(tmp_path, recipe, done=1, enabled=True) as log:
+        log_epoch(log, 1, loss=3.0)
     rows = read_metrics(tmp_path)
     assert [row["epoch"] for row in rows] == ["1", "2"]
     assert [float(row["loss"]) for row in rows] == [1.5, 3.5]
 
 
-def test_going_on_is_said(
+def test_resuming_is_announced(
     tmp_path: Path, recipe: Recipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with RunLog(tmp_path, recipe, done=1, shown=True):
+    with RunLog(tmp_path, recipe, done=1, enabled=True):
         pass
-    with RunLog(tmp_path, recipe, done=2, shown=True):
+    with RunLog(tmp_path, recipe, done=2, enabled=True):
         pass
     said = capsys.readouterr().err
-    assert f"{tmp_path} has 1 of 2 epochs; going on from there" in said
+    assert f"{tmp_path} has 1 of 2 epochs; resuming" in said
     assert f"{tmp_path} has 2 of 2 epochs already" in said
 
 
-def test_other_ranks_write_and_say_nothing(
+def test_other_ranks_write_and_print_nothing(
     tmp_path: Path, recipe: Recipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with RunLog(tmp_path / "run", recipe, done=1, shown=False) as log:
+    with RunLog(tmp_path / "run", recipe, done=1, enabled=False) as log:
         log.start_epoch(0, steps=1)
         log.step(1.0, 8, 8)
     assert not (tmp_path / "run").exists()
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_gets_a_bar_with_what_matters(
+def test_a_terminal_gets_a_bar_with_loss_and_metrics(
     tmp_path: Path,
     recipe: Recipe,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,8 +95,8 @@ def test_a_terminal_gets_a_bar_with_what_matters(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
-    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
-        live_through(log, 0)
+    with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
+        log_epoch(log, 0)
         log.start_epoch(1, steps=2)
         log.step(1.0, 8, 2)
         log.bar.refresh()
@@ -115,7 +113,7 @@ def test_a_terminal_gets_a_bar_with_what_matters(
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, recipe: Recipe, loss: float) -> None:
-    with RunLog(tmp_path, recipe, done=0, shown=True) as log:
+    with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
         log.start_epoch(0, steps=1)
         with pytest.raises(RankotomError, match=rf"became {loss} in epoch 1.*learning rate"):
             log.step(loss, 0, 0)
@@ -124,8 +122,8 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, recipe: Recipe, l
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(RankotomError, match=r"file/run can't be made.*--run"),
-        RunLog(tmp_path / "file" / "run", recipe, done=0, shown=True),
+        pytest.raises(RankotomError, match=r"file/run can't be created.*--run"),
+        RunLog(tmp_path / "file" / "run", recipe, done=0, enabled=True),
     ):
         pass
 

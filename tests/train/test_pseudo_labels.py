@@ -9,7 +9,7 @@ from train.pseudo_labels import CorrectConfidence, pseudo_label, update_threshol
 
 
 def correct_of(probabilities: list[list[float]], labels: list[int]) -> CorrectConfidence:
-    correct = CorrectConfidence.none(len(probabilities[0]))
+    correct = CorrectConfidence.empty(len(probabilities[0]))
     correct.add(torch.tensor(probabilities), torch.tensor(labels))
     return correct
 

@@ -27,7 +27,7 @@ WEIGHTS = torch.randn(8, 3, 5, 5, generator=torch.Generator().manual_seed(1))
 
 
 def normalised(norm: nn.BatchNorm2d, part: slice) -> dict[str, Tensor]:
-    """One training step's worth of a batch norm on a part of MAPS."""
+    """One training step of a batch norm on a part of MAPS."""
     nn.init.constant_(norm.weight, 1.5)
     nn.init.constant_(norm.bias, 0.5)
     maps = MAPS[part].clone().requires_grad_()
@@ -47,10 +47,10 @@ def one_step(ranks: Ranks, recipe: Recipe, faces: TrainingFaces) -> dict[str, An
     """The loss and the gradients of the first batch, from the same start."""
     torch.manual_seed(0)
     network: nn.Module = build_network("edge-narrow", channels=1, classes=4, dropout=0.0)
-    nn.init.normal_(network.get_parameter("fc.weight"), std=0.3)  # opinions that differ
+    nn.init.normal_(network.get_parameter("fc.weight"), std=0.3)  # different predictions
     for module in network.modules():
         if isinstance(module, nn.BatchNorm2d):
-            nn.init.ones_(module.weight)  # or half of the gradients would be nothing
+            nn.init.ones_(module.weight)  # otherwise half of the gradients would be zero
     if ranks.world > 1:
         share_batch_statistics(network)
     parallel = ranks.wrap(network)
@@ -66,7 +66,7 @@ def one_step(ranks: Ranks, recipe: Recipe, faces: TrainingFaces) -> dict[str, An
 
 
 def record(ranks: Ranks, folder: str, recipe: Recipe, faces: TrainingFaces) -> None:
-    """What this rank sees, for the test to read."""
+    """Save what this rank computes, for the test to read."""
     norm = nn.BatchNorm2d(3)
     share_batch_statistics(norm)
     part = slice(0, 5) if ranks.is_leader else slice(5, 8)  # pseudo-labels make shares unequal
@@ -162,12 +162,12 @@ def test_the_parts_of_all_ranks_are_the_whole(world: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("count", "world", "together", "words"),
     [
-        (64, 3, 1, "64 faces of a batch can't be shared equally by 3 processes. Choose"),
-        (6, 2, 2, "6 faces of a batch can't be shared equally by 2 processes, two by two"),
-        (7, 1, 2, "by 1 process, two by two"),
+        (64, 3, 1, "64 faces of a batch can't be divided equally among 3 processes. Change"),
+        (6, 2, 2, "6 faces of a batch can't be divided equally among 2 processes, in pairs"),
+        (7, 1, 2, "among 1 process, in pairs"),
     ],
 )
-def test_a_batch_that_cannot_be_shared_is_a_clear_error(
+def test_a_batch_that_cannot_be_divided_is_a_clear_error(
     count: int, world: int, together: int, words: str
 ) -> None:
     with pytest.raises(RankotomError) as error:
@@ -183,7 +183,7 @@ def test_a_mean_of_nobody_is_nothing_and_has_a_gradient(alone: Ranks) -> None:
     assert alone.mean(torch.tensor([1.0, 2.0, 6.0])).item() == 3
 
 
-def test_without_torchrun_there_is_one_rank_which_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torchrun_there_is_one_rank_and_it_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with join_ranks() as ranks, ranks.leader_first():
         assert (ranks.rank, ranks.world, ranks.is_leader) == (0, 1, True)

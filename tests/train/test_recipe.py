@@ -1,4 +1,4 @@
-"""Recipes hold the paper's numbers, and say what they are for."""
+"""Recipes have the paper's numbers, and a purpose."""
 
 import json
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_a_recipe_as_json_has_every_field_and_is_the_same_every_time() -> None:
     assert replace(recipe, seed=1).as_json() != recipe.as_json()
 
 
-def test_an_unknown_recipe_is_answered_with_those_that_there_are() -> None:
+def test_an_unknown_recipe_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(RankotomError, match=r"'paper-fer'.*paper-ferplus.*edge-ferplus"):
         find_recipe("paper-fer")
 

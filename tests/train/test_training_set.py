@@ -1,4 +1,4 @@
-"""From a folder of data sets to what the loop takes."""
+"""From a folder of data sets to the faces and targets of a recipe."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_a_single_voter_against_the_others_does_not_count() -> None:
     assert vote_targets(votes).tolist() == [pytest.approx([7 / 9, 2 / 9, 0, 0])]
 
 
-def test_where_nobody_agrees_every_vote_counts() -> None:
+def test_without_agreement_every_vote_counts() -> None:
     votes = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
     assert vote_targets(votes).tolist() == [
         pytest.approx([1 / 3, 1 / 3, 0, 1 / 3]),
@@ -75,7 +75,9 @@ def test_both_is_the_mean_of_the_label_and_the_votes() -> None:
 
 def test_votes_that_are_not_there_are_a_clear_error() -> None:
     faces = FaceSet("rafdb/train", (Path("a"),), ("x", "y"), np.array([1]))
-    with pytest.raises(RankotomError, match="edge-ferplus trains on votes; rafdb/train has none"):
+    with pytest.raises(
+        RankotomError, match="edge-ferplus trains on votes, and rafdb/train has none"
+    ):
         training_targets(EDGE_FERPLUS, faces)
 
 
@@ -97,7 +99,9 @@ def test_choices_are_made_on_the_even_half_of_valid_alone(ferplus: Path, tmp_pat
     assert faces.choose_labels.tolist() == [0, 2, 4, 6]
 
 
-def test_half_a_data_set_is_noticed_unless_asked_not_to(ferplus: Path, tmp_path: Path) -> None:
+def test_an_incomplete_data_set_is_an_error_unless_the_count_is_not_checked(
+    ferplus: Path, tmp_path: Path
+) -> None:
     with pytest.raises(RankotomError, match="28,558"):
         load_training_faces(SMALL, ferplus, tmp_path / "framed")
 

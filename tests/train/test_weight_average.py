@@ -1,11 +1,10 @@
-"""Runs that went on from one another, as one model."""
+"""The average of runs that continued from each other."""
 
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -16,7 +15,7 @@ from train.loop import predict, train
 from train.networks import build_network
 from train.ranks import Ranks
 from train.recipe import Recipe
-from train.weight_average import mean_weights, measure_statistics, soup
+from train.weight_average import average_runs
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def second(
     finished: Path,
     alone: Ranks,
 ) -> Path:
-    """A run that went on from the finished one."""
+    """A run that continued from the finished one."""
     run = tmp_path_factory.mktemp("second") / "run"
     weights = finished / "checkpoint.safetensors"
     train(replace(recipe, name="second", seed=1), faces, run, alone, weights)
@@ -40,30 +39,31 @@ def network_of(run: Path, recipe: Recipe, faces: TrainingFaces) -> torch.nn.Modu
     return network.eval()
 
 
-def test_weights_are_averaged_and_counts_are_not() -> None:
-    one = {"weight": torch.tensor([1.0, 2.0]), "count": torch.tensor(3)}
-    other = {"weight": torch.tensor([3.0, 6.0]), "count": torch.tensor(5)}
-    mean = mean_weights([one, other])
-    assert mean["weight"].tolist() == [2.0, 4.0]
-    assert mean["count"].item() == 3
+def test_weights_are_the_mean_and_batch_statistics_are_measured_again(
+    finished: Path, second: Path, faces: TrainingFaces, tmp_path: Path
+) -> None:
+    average_runs([finished, second], tmp_path, faces.fer, len(faces.classes))
+    one, other, mean = (
+        load_checkpoint(run / "checkpoint.safetensors").weights
+        for run in (finished, second, tmp_path)
+    )
+    for key in ("conv1.weight", "layer3.0.bn1.bias", "fc.weight"):
+        torch.testing.assert_close(mean[key], (one[key] + other[key]) / 2)
+    pixels = torch.from_numpy(faces.fer) / 127.5 - 1
+    maps = torch.nn.functional.conv2d(pixels, mean["conv1.weight"], stride=2, padding=1)
+    torch.testing.assert_close(
+        mean["bn1.running_mean"], maps.mean(dim=(0, 2, 3)), atol=1e-4, rtol=1e-3
+    )
+    torch.testing.assert_close(
+        mean["bn1.running_var"], maps.var(dim=(0, 2, 3)), atol=1e-4, rtol=1e-2
+    )
 
 
-def test_statistics_are_those_of_the_faces_as_they_are() -> None:
-    norm = torch.nn.BatchNorm2d(1)
-    faces = np.random.default_rng(0).integers(0, 256, (512, 1, 4, 4), dtype=np.uint8)
-    measure_statistics(torch.nn.Sequential(norm), faces)
-    scaled = faces / 127.5 - 1
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    assert norm.running_mean.item() == pytest.approx(scaled.mean(), abs=1e-5)
-    assert norm.running_var.item() == pytest.approx(scaled.var(), rel=1e-2)
-
-
-def test_a_soup_knows_what_its_runs_know_and_says_which_they_were(
+def test_an_average_keeps_the_accuracy_of_its_runs_and_their_recipes(
     finished: Path, second: Path, recipe: Recipe, faces: TrainingFaces, tmp_path: Path
 ) -> None:
-    output = tmp_path / "mixed"
-    soup([finished, second], output, faces.fer, len(faces.classes))
+    output = tmp_path / "average"
+    average_runs([finished, second], output, faces.fer, len(faces.classes))
     logits = predict(
         network_of(output, recipe, faces), faces.choose, recipe.size, torch.device("cpu")
     )
@@ -73,20 +73,20 @@ def test_a_soup_knows_what_its_runs_know_and_says_which_they_were(
     )
     assert right >= (alone.argmax(dim=1).numpy() == faces.choose_labels).mean() - 0.1
     checkpoint = load_checkpoint(output / "checkpoint.safetensors")
-    assert checkpoint.recipe["name"] == "mixed"
+    assert checkpoint.recipe["name"] == "average"
     assert [run["name"] for run in checkpoint.recipe["runs"]] == ["toy", "second"]
     assert checkpoint.epoch == 5
     assert not torch.isnan(logits).any()
 
 
-def test_a_run_goes_on_from_a_soup(
+def test_a_run_can_continue_from_an_average(
     finished: Path, second: Path, recipe: Recipe, faces: TrainingFaces, tmp_path: Path
 ) -> None:
-    soup([finished, second], tmp_path, faces.fer, len(faces.classes))
+    average_runs([finished, second], tmp_path, faces.fer, len(faces.classes))
     network = build_network(recipe.network, channels=1, classes=len(faces.classes), dropout=0.0)
     load_weights(tmp_path / "checkpoint.safetensors", network)
-    mixed = load_checkpoint(tmp_path / "checkpoint.safetensors").weights
-    assert torch.equal(network.state_dict()["conv1.weight"], mixed["conv1.weight"])
+    mean = load_checkpoint(tmp_path / "checkpoint.safetensors").weights
+    assert torch.equal(network.state_dict()["conv1.weight"], mean["conv1.weight"])
 
 
 def test_runs_of_two_networks_are_not_averaged(
@@ -95,22 +95,24 @@ def test_runs_of_two_networks_are_not_averaged(
     wider = replace(recipe, network="edge", epochs=1)
     train(wider, faces, tmp_path / "wider", alone)
     with pytest.raises(RankotomError, match="wider has network edge, and the first run edge-narr"):
-        soup([finished, tmp_path / "wider"], tmp_path / "out", faces.fer, len(faces.classes))
+        average_runs(
+            [finished, tmp_path / "wider"], tmp_path / "out", faces.fer, len(faces.classes)
+        )
     assert not (tmp_path / "out").exists()
 
 
-def test_a_training_run_is_not_written_over_and_a_soup_may_be(
+def test_a_training_run_is_not_written_over_but_an_average_is(
     finished: Path, second: Path, faces: TrainingFaces, tmp_path: Path
 ) -> None:
     before = (second / "checkpoint.safetensors").read_bytes()
     with pytest.raises(RankotomError, match="holds a training run"):
-        soup([finished, second], second, faces.fer, len(faces.classes))
+        average_runs([finished, second], second, faces.fer, len(faces.classes))
     assert (second / "checkpoint.safetensors").read_bytes() == before
     for _ in range(2):
-        soup([finished, second], tmp_path / "mixed", faces.fer, len(faces.classes))
+        average_runs([finished, second], tmp_path / "average", faces.fer, len(faces.classes))
 
 
-def test_as_a_command_bad_input_is_told_in_a_line(tmp_path: Path) -> None:
+def test_as_a_command_bad_input_ends_in_one_line(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",

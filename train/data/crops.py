@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.crop import Channels, Framing, crop, resized
-from rankotom_edge.faces.detector import FaceDetector, nearest
+from rankotom_edge.faces.crop import Channels, Framing, crop, resize_framed
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import nearest_face
 from rankotom_edge.frame import Image
 from train.data.datasets import FaceSet
 
@@ -73,7 +74,7 @@ def read_file(file: Path) -> bytes:
 
 
 def resize_pictures(faces: FaceSet, size: int, channels: Channels) -> Iterator[Image]:
-    return (resized(read_picture(file), size, channels) for file in faces.files)
+    return (resize_framed(read_picture(file), size, channels) for file in faces.files)
 
 
 def _align_pictures(
@@ -83,7 +84,7 @@ def _align_pictures(
         for file in faces.files:
             picture = read_picture(file)
             height, width = picture.shape[:2]
-            face = nearest(detector.detect(picture), (width / 2, height / 2))
+            face = nearest_face(detector.detect(picture), (width / 2, height / 2))
             if face is None:
                 raise RankotomError(f"No face found in {file}. Remove the picture from the set.")
             yield crop(picture, face, framing, size, channels)

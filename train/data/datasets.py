@@ -1,19 +1,19 @@
-"""The paper's data sets in their official layouts: which files, which labels; no pixels.
+"""The paper's data sets in their official layouts: files and labels, but no pixels.
 
-FERPlus: labels and votes come from ``fer2013new.csv``, ten voters a face. The ``label.csv`` beside
-the pictures is not read: its votes differ in 1,073 rows of train and 246 of valid, which changes
-194 and 38 labels. The protocol behind every FERPlus figure here:
+FERPlus: labels and votes come from ``fer2013new.csv``, with ten voters for each face. The
+``label.csv`` files next to the pictures are not read: their votes differ in 1,073 rows of train and
+246 of valid, which changes 194 and 38 labels. The protocol behind every result on FERPlus:
 
-- A row without an image name is one that FERPlus itself marks "not a face". The named pictures
-  are the 28,558 / 3,579 / 3,573 of the paper, and of the ``data/`` folders.
-- A face with no vote for any of the eight emotions (all ten for "unknown" or "not a face") is left
-  out: two in train. One vote for an emotion keeps a face in, however many say otherwise.
-- The label is the emotion with most votes, the first in FERPlus's order where two tie (1,366 faces
-  in train, 143 in valid). The eight emotion counts are kept as ``votes``.
-- Four names stand in two rows; the later row counts, as FERPlus's own script writes its picture
-  over the earlier one.
+- Rows without an image name are those that FERPlus marks "not a face". The named pictures are the
+  28,558 / 3,579 / 3,573 of the paper and of the ``data/`` folders.
+- A face without a vote for any of the eight emotions (all ten for "unknown" or "not a face") is
+  left out: two in train. A single vote for an emotion keeps a face in.
+- The label is the emotion with the most votes; in a tie (1,366 faces in train, 143 in valid) the
+  first in FERPlus's order. The eight counts are kept as ``votes``.
+- Four names appear in two rows. The later row counts: FERPlus's own script overwrites the earlier
+  picture.
 
-RAF-DB and AffectNet have one held-out part; it answers to ``valid`` and to ``test``.
+RAF-DB and AffectNet have one held-out part, which is both ``valid`` and ``test``.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FERPLUS_SPLITS = {
     "test": ("PrivateTest", "FER2013Test"),
 }
 
-# Official numbering: RAF-DB counts from 1, AffectNet from 0. AffectNet's 8, 9 and 10 (none,
-# uncertain, no face) are no emotion, and the paper leaves them out.
+# In the official order: RAF-DB counts from 1, AffectNet from 0. AffectNet's 8, 9 and 10 (none,
+# uncertain, no face) are no emotions, and the paper leaves them out.
 RAFDB_LABELS = ("surprise", "fear", "disgust", "happiness", "sadness", "anger", "neutral")
 RAFDB_COMPOUND_LABELS = (
     "happily surprised",
@@ -82,13 +82,13 @@ PAPER_COUNTS = {
 
 @dataclass(frozen=True, eq=False)
 class FaceSet:
-    """The faces of one split: a file each, and what people said of it."""
+    """The faces of one split: their files, and what annotators said."""
 
     name: str  # "ferplus/train"
     files: tuple[Path, ...]
     classes: tuple[str, ...]
-    labels: IntArray | None = None  # (n,), index into classes; None where nobody labelled
-    votes: FloatArray | None = None  # (n, k), how many voters said each class; FERPlus only
+    labels: IntArray | None = None  # (n,), index into classes; None without labels
+    votes: FloatArray | None = None  # (n, k), votes for each class; FERPlus only
 
     def __len__(self) -> int:
         return len(self.files)
@@ -103,13 +103,13 @@ class FaceSet:
 
 
 @dataclass(frozen=True)
-class _Source:
-    """How one data set is known on disk, and who reads it."""
+class _Layout:
+    """How to recognise and read one data set."""
 
     title: str
-    folders: tuple[str, ...]  # what its folder is called inside a folder of data sets
-    marker: str  # a path that only its own folder has
-    read: Callable[[Path, Split], tuple[int, FaceSet]]  # pictures found, and the usable faces
+    folders: tuple[str, ...]  # names that its folder may have
+    marker: str  # a path that only its folder contains
+    read: Callable[[Path, Split], tuple[int, FaceSet]]  # number of pictures, usable faces
 
 
 def data_folder(given: Path | None) -> Path:
@@ -121,35 +121,35 @@ def data_folder(given: Path | None) -> Path:
 def load_dataset(
     name: DatasetName, folder: Path, split: Split, check_count: bool = True
 ) -> FaceSet:
-    """The faces of a split. ``folder`` is the data set's own, or one that holds it.
+    """The faces of a split. ``folder`` is the data set's own folder or its parent.
 
-    ``check_count`` holds the pictures found against the paper's table, so that a half-copied data
-    set is noticed before a night of training.
+    ``check_count`` compares the number of pictures with the paper's table, so that an incomplete
+    data set is noticed before a night of training.
     """
-    source = _SOURCES[name]
+    layout = _LAYOUTS[name]
     expected = PAPER_COUNTS[name].get(split)
     if expected is None:
-        raise RankotomError(f"{source.title} has no {split} split; it has only train.")
-    pictures, faces = source.read(_root(source, folder), split)
+        raise RankotomError(f"{layout.title} has no {split} split; it has only train.")
+    pictures, faces = layout.read(_root(layout, folder), split)
     if not len(faces):
-        raise RankotomError(f"{source.title} {split}: no labelled picture found in {folder}.")
+        raise RankotomError(f"{layout.title} {split}: no labelled picture found in {folder}.")
     if check_count and pictures != expected:
         difference = f"{abs(pictures - expected):,} {'missing' if pictures < expected else 'extra'}"
         raise RankotomError(
-            f"{source.title} {split} should have {expected:,} pictures and {folder} has "
+            f"{layout.title} {split} should have {expected:,} pictures and {folder} has "
             f"{pictures:,} ({difference}). Unpack it again, or leave out the count check."
         )
     if split == "train":
-        _check_classes(source.title, faces)
+        _check_classes(layout.title, faces)
     return faces
 
 
 def validation_half(faces: FaceSet, which: Literal["choose", "report"]) -> FaceSet:
-    """One half of a split, by the number in the file name: even to choose, odd to report.
+    """The choosing half (even numbers in the file names) or the reporting half (odd numbers).
 
-    Valid serves both to choose (epoch, temperature) and to report, and a face must not do both.
-    The number's parity is fixed for ever, needs no seed and no list, and survives any filtering.
-    FERPlus valid falls into 1,790 and 1,789 faces, with every class in both (contempt 12 and 13).
+    Decisions (epoch, temperature) are made on one half of valid and results reported on the other.
+    Splitting by parity needs neither a seed nor a list, and filtering does not change it. FERPlus
+    valid has 1,790 and 1,789 faces, with every class in both halves (contempt: 12 and 13).
     """
     odd = np.array([_number(file) % 2 for file in faces.files], dtype=bool)
     chosen = faces.subset(np.flatnonzero(odd if which == "report" else ~odd))
@@ -163,19 +163,19 @@ def _number(file: Path) -> int:
     return int(digits[-1])
 
 
-def _root(source: _Source, folder: Path) -> Path:
-    for candidate in (folder, *(folder / name for name in source.folders)):
-        if any(candidate.glob(source.marker)):
+def _root(layout: _Layout, folder: Path) -> Path:
+    for candidate in (folder, *(folder / name for name in layout.folders)):
+        if any(candidate.glob(layout.marker)):
             return candidate
-    packed = [path for path in folder.glob("*.zip") if source.title.lower() in path.name.lower()]
+    packed = [path for path in folder.glob("*.zip") if layout.title.lower() in path.name.lower()]
     if packed:
         raise RankotomError(
-            f"{source.title} is still packed. Unpack it where it is looked for without --data: "
+            f"{layout.title} is still packed. Unpack it into the default folder: "
             f"unzip -q {packed[0]} -d ~/.cache/rankotom-edge"
         )
     raise RankotomError(
-        f"No {source.title} in {folder}: looked for {source.marker} there and in "
-        f"{' or '.join(source.folders)}. Name its folder with --data or RANKOTOM_DATA."
+        f"No {layout.title} in {folder}: looked for {layout.marker} there and in "
+        f"{' or '.join(layout.folders)}. Name its folder with --data or RANKOTOM_DATA."
     )
 
 
@@ -187,7 +187,7 @@ def _check_classes(title: str, faces: FaceSet) -> None:
     if missing:
         raise RankotomError(
             f"{title} train has no face of {', '.join(missing)}: a network cannot learn it. "
-            "The pictures or the label file are incomplete; unpack the data set again."
+            "The pictures or the label file are incomplete. Unpack the data set again."
         )
 
 
@@ -261,11 +261,11 @@ def _read_affectnet(root: Path, split: Split) -> tuple[int, FaceSet]:
     for picture in _pictures(part / "images", "*.jpg", f"AffectNet {split}"):
         annotation = part / "annotations" / f"{picture.stem}_exp.npy"
         try:
-            # A digit, as text or as a number; allow_pickle stays off, as these are downloads.
+            # A digit, as text or as a number; no pickles, because these are downloads.
             label = int(np.load(annotation, allow_pickle=False).item())
         except (OSError, ValueError) as error:
             raise RankotomError(
-                f"{picture} needs its label in {annotation}, which does not read ({error})."
+                f"The label of {picture} can't be read from {annotation}: {error}."
             ) from error
         if 0 <= label < len(AFFECTNET_LABELS):
             files.append(picture)
@@ -289,18 +289,18 @@ def _pictures(folder: Path, pattern: str, what: str) -> list[Path]:
     pictures = sorted(folder.glob(pattern))
     if not pictures:
         raise RankotomError(
-            f"{what} should be in {folder}, and no {pattern} is there. "
+            f"{what} should be in {folder}, but there is no {pattern}. "
             "Unpack that split, or choose another."
         )
     return pictures
 
 
-_SOURCES = {
-    "ferplus": _Source("FERPlus", ("FERPlus",), "fer2013new.csv", _read_ferplus),
-    "rafdb": _Source("RAF-DB", ("RAF-DB", "RAFDB", "rafdb"), "basic/EmoLabel", _read_rafdb_basic),
-    "rafdb-compound": _Source(
+_LAYOUTS = {
+    "ferplus": _Layout("FERPlus", ("FERPlus",), "fer2013new.csv", _read_ferplus),
+    "rafdb": _Layout("RAF-DB", ("RAF-DB", "RAFDB", "rafdb"), "basic/EmoLabel", _read_rafdb_basic),
+    "rafdb-compound": _Layout(
         "RAF-DB compound", ("RAF-DB", "RAFDB", "rafdb"), "compound/EmoLabel", _read_rafdb_compound
     ),
-    "affectnet": _Source("AffectNet", ("AffectNet", "affectnet"), "*_set", _read_affectnet),
-    "lfw": _Source("LFW", ("lfw-deepfunneled", "lfw"), "*/*_0001.jpg", _read_lfw),
+    "affectnet": _Layout("AffectNet", ("AffectNet", "affectnet"), "*_set", _read_affectnet),
+    "lfw": _Layout("LFW", ("lfw-deepfunneled", "lfw"), "*/*_0001.jpg", _read_lfw),
 }

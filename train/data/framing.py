@@ -13,9 +13,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from calib.arrays import FloatArray
 from calib.errors import RankotomError
-from rankotom_edge.faces.crop import FloatArray, Framing
-from rankotom_edge.faces.detector import FaceDetector, nearest
+from rankotom_edge.faces.crop import Framing
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import nearest_face
 from rankotom_edge.frame import Image
 from train.data.crops import resize_pictures, show_progress
 from train.data.datasets import data_folder, load_dataset
@@ -57,7 +59,7 @@ def measure_framing(crops: Iterable[Image]) -> FramingMeasurement:
             roomy = np.full((side + 2 * border, side + 2 * border, 3), 128, dtype=np.uint8)
             roomy[border:-border, border:-border] = large[..., np.newaxis]
             centre = (border + side / 2, border + side / 2)
-            face = nearest(detector.detect(roomy), centre)
+            face = nearest_face(detector.detect(roomy), centre)
             if face is not None:
                 points.append([face.left_eye, face.right_eye, face.mouth])
     if not points:

@@ -1,1 +1,1 @@
-"""What was measured for the documents: each module prints one table or draws one picture."""
+"""The measurements behind the documents: each module prints one table or draws one plot."""

@@ -1,10 +1,10 @@
 """How often a covered mouth is noticed, and the table of edges by which it is.
 
     python -m train.experiments.covered_mouths           # each cover, and bare faces
-    python -m train.experiments.covered_mouths --fit     # fit quality.py's table first
+    python -m train.experiments.covered_mouths --fit     # fit the table first
 
 Prints, for each cover that train/data/face_covers.py draws, the share of faces that
-rankotom_edge/faces/quality.py calls hidden. ``--fit`` fits its table on FERPlus train and sets the
+rankotom_edge/faces/covered_mouth.py calls covered. ``--fit`` fits its table on FERPlus train and sets the
 limit on the choosing half of valid. The reporting half and LFW, whose photographs also pass the
 detector, take no part in the fit; but the edge features were chosen from a dozen after looking at
 both, so expect slightly less on new faces. ``--without fist,palm`` leaves covers out of the fit and
@@ -26,11 +26,11 @@ from rich.console import Console
 from calib.errors import exit_on_error
 from calib.reports.number_text import percent
 from calib.reports.widgets import plain_table
+from rankotom_edge.faces.covered_mouth import THRESHOLD, WEIGHT_UNIT, WEIGHTS, lower_edges
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import FaceDetector, nearest
-from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.quality import MOUTH_WEIGHTS, POOR_MOUTH, WEIGHTS_PER_ONE, edges_below
-from rankotom_edge.faces.second_pass import look_closer
+from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.face import Face, nearest_face
+from rankotom_edge.faces.second_pass import detect_close_up
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
 from train.data.crops import read_picture
@@ -83,8 +83,8 @@ def lfw_faces(
 
 
 def _detect(detector: FaceDetector, picture: Image, middle: Point) -> Face | None:
-    far = nearest(detector.detect(picture), middle)
-    return None if far is None else nearest(look_closer(detector.detect, picture, far), middle)
+    far = nearest_face(detector.detect(picture), middle)
+    return None if far is None else nearest_face(detect_close_up(detector.detect, picture, far), middle)
 
 
 def fit_weights(bare: Array, hidden: Array, steps: int = 12) -> Array:
@@ -103,7 +103,7 @@ def fit_weights(bare: Array, hidden: Array, steps: int = 12) -> Array:
 
 
 def count_edges(faces: Iterable[Image]) -> Array:
-    return np.array([edges_below(face).ravel() for face in faces], np.float64)
+    return np.array([lower_edges(face).ravel() for face in faces], np.float64)
 
 
 def fit_table(
@@ -114,7 +114,7 @@ def fit_table(
     bare = count_edges(ferplus_faces(train, every, None))
     # As many covered faces as bare ones: each cover on an equal part of the faces.
     hidden = [count_edges(ferplus_faces(train, every * len(covers), cover)) for cover in covers]
-    table = np.round(WEIGHTS_PER_ONE * fit_weights(bare, np.vstack(hidden)))
+    table = np.round(WEIGHT_UNIT * fit_weights(bare, np.vstack(hidden)))
     scores = count_edges(ferplus_faces(choose, every, None)) @ table
     return table, math.ceil(float(np.quantile(scores, 1 - FALSE_ALARMS)))
 
@@ -129,12 +129,12 @@ def main(
     cv2.setNumThreads(1)
     folder, console = data_folder(data), Console()
     valid, lfw = load_dataset("ferplus", folder, "valid"), load_dataset("lfw", folder, "train")
-    table, limit = np.asarray(MOUTH_WEIGHTS, np.float64).ravel(), POOR_MOUTH
+    table, limit = np.asarray(WEIGHTS, np.float64).ravel(), THRESHOLD
     if refit or without:
         train = load_dataset("ferplus", folder, "train")
         table, limit = fit_table(train, validation_half(valid, "choose"), every, without.split(","))
         console.print(
-            np.array2string(table.astype(int).reshape(MOUTH_WEIGHTS.shape), separator=", ")
+            np.array2string(table.astype(int).reshape(WEIGHTS.shape), separator=", ")
         )
         console.print(f"limit {limit}")
 

@@ -6,13 +6,13 @@ import cv2
 import numpy as np
 import pytest
 
+from rankotom_edge.faces.covered_mouth import mouth_covered
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.quality import mouth_hidden
-from rankotom_edge.faces.second_pass import look_closer
+from rankotom_edge.faces.second_pass import detect_close_up
 from rankotom_edge.frame import Image
-from rankotom_edge.geometry import similarity
+from rankotom_edge.geometry import align_points
 from train.data.face_covers import COVERS, MOUTH_COVERS, draw_cover, draw_cover_on_crop, face_at
 
 # The demo portrait's.
@@ -50,8 +50,8 @@ def test_what_covers_the_mouth_is_noticed_where_the_detector_finds_the_face(
     with FaceDetector() as detector:
         for seed in range(5):
             drawn = draw_cover(portrait, FACE, MOUTH_COVERS[name], np.random.default_rng(seed))
-            for face in look_closer(detector.detect, drawn, FACE):
-                noticed.append(mouth_hidden(crop(drawn, face, FERPLUS_FRAMING, 48, 1)[0]) > 0)
+            for face in detect_close_up(detector.detect, drawn, FACE):
+                noticed.append(mouth_covered(crop(drawn, face, FERPLUS_FRAMING, 48, 1)[0]) > 0)
     assert len(noticed) == 5
     assert sum(noticed) >= 4
 
@@ -66,7 +66,7 @@ def test_a_small_face_keeps_its_size_and_loses_its_mouth(portrait: Image) -> Non
     )
     assert drawn.shape == small.shape
     assert (
-        mouth_hidden(np.ascontiguousarray(small[..., 0])) < 0 < mouth_hidden(drawn[..., 0].copy())
+        mouth_covered(np.ascontiguousarray(small[..., 0])) < 0 < mouth_covered(drawn[..., 0].copy())
     )
 
 
@@ -74,6 +74,6 @@ def test_a_face_that_fills_its_picture_is_cropped_as_it_is() -> None:
     picture = np.random.default_rng(0).integers(0, 256, (48, 48, 3), np.uint8)
     face = face_at(FERPLUS_FRAMING.points * 48, 48)
     points = [face.left_eye, face.right_eye, face.mouth]
-    assert similarity(points, (FERPLUS_FRAMING.points * 48).tolist()).turn == pytest.approx(1)
+    assert align_points(points, (FERPLUS_FRAMING.points * 48).tolist()).turn == pytest.approx(1)
     seen = crop(picture, face, FERPLUS_FRAMING, 48, 1)[0]
     assert np.abs(seen.astype(int) - cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)).max() <= 1

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.quality import edges_below
+from rankotom_edge.faces.covered_mouth import lower_edges
 from train.data.datasets import FaceSet
 from train.data.face_covers import MOUTH_COVERS
 from train.experiments.covered_mouths import count_edges, ferplus_faces, fit_weights
@@ -32,14 +32,14 @@ def test_every_nth_face_comes_grey_and_bare_or_with_its_cover(faces: FaceSet) ->
 def test_edges_are_counted_by_where_they_are_and_which_way_they_run() -> None:
     lines = np.zeros((48, 48), np.uint8)
     lines[38:40] = 200  # a mouth's line, straight across
-    counted = edges_below(lines)
+    counted = lower_edges(lines)
     assert counted.shape == (5, 4, 4)
     row, direction = np.unravel_index(counted.sum(axis=1).argmax(), (5, 4))
     assert (row, direction) == (
         3,
         2,
     )  # the seventh row of cells, of which three are left out; it changes downwards
-    assert not edges_below(np.full((48, 48), 90, np.uint8)).any()
+    assert not lower_edges(np.full((48, 48), 90, np.uint8)).any()
 
 
 def test_the_fit_finds_what_tells_two_kinds_apart() -> None:

@@ -1,0 +1,53 @@
+"""bfloat16 on a CPU: the same lesson in fewer bits, and only where the CPU can."""
+
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from calib.errors import RankotomError
+from train.batches import TrainingFaces
+from train.checkpoint import load_checkpoint
+from train.loop import train
+from train.progress import read_metrics
+from train.ranks import Ranks
+from train.recipe import Recipe, override_recipe
+
+
+def test_a_run_in_bfloat16_learns_the_same_and_keeps_its_weights_in_float32(
+    finished: Path, tmp_path: Path, start_training: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = start_training(tmp_path, {"epochs": 3, "bfloat16": True})
+    if done.returncode == -signal.SIGILL:
+        pytest.skip("this machine announces instructions that it does not have (AMX)")
+    if "This CPU has no bfloat16" in done.stderr:
+        pytest.skip("this CPU has no bfloat16")
+    assert done.returncode == 0, done.stderr
+    losses = [[float(row["loss"]) for row in read_metrics(run)] for run in (finished, tmp_path)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.1)
+    assert losses[1] != losses[0]
+    weights = load_checkpoint(tmp_path / "checkpoint.safetensors").weights
+    assert {each.dtype for each in weights.values()} <= {torch.float32, torch.int64}
+
+
+def test_a_cpu_without_bfloat16_is_told_before_the_work(
+    recipe: Recipe,
+    faces: TrainingFaces,
+    alone: Ranks,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
+    with pytest.raises(RankotomError, match=r"no bfloat16.*Leave --bfloat16 out"):
+        train(replace(recipe, bfloat16=True), faces, tmp_path, alone)
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_is_a_knob_of_the_recipe_so_that_a_run_keeps_to_it(recipe: Recipe) -> None:
+    assert override_recipe(recipe, bfloat16=True).bfloat16
+    assert override_recipe(replace(recipe, bfloat16=True)).bfloat16
+    assert not override_recipe(recipe).bfloat16
