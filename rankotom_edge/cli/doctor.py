@@ -1,4 +1,4 @@
-"""``rankotom-edge doctor``: what this machine can do, each line tried for real."""
+"""``rankotom-edge doctor``: what this machine can do, every line tried for real."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Annotated
 import typer
 
 from rankotom_edge.cli.output import JsonTarget, check_outputs, show, write_json
-from rankotom_edge.doctor.subprocess_check import PATIENCE
+from rankotom_edge.doctor import Finding, Probe
+from rankotom_edge.doctor.subprocess_probe import TIMEOUT
+
+DATA_FIX = "unpack FERPlus there, or name its folder: export RANKOTOM_DATA=DIR"
+DATA_SETS = {
+    "Data, for evaluate, export and train": (Probe("ferplus", f"{__name__}:ferplus", fix=DATA_FIX),)
+}
 
 
 def doctor(
@@ -17,37 +23,48 @@ def doctor(
         str | None,
         typer.Option(
             metavar="SOURCE",
-            help="Try this one too, as [bold]camera[/] would take it: csi://0, rtsp://…, a file.",
+            help="Also try this source, named as for [bold]camera[/]: csi://0, rtsp://…, a file.",
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.01, metavar="SECONDS", help="How long one line may take.")
-    ] = PATIENCE,
+        float, typer.Option(min=0.01, metavar="SECONDS", help="The time limit of one line.")
+    ] = TIMEOUT,
     json: JsonTarget = None,
 ) -> None:
-    """What this machine can do, each line tried for real and timed.
+    """What this machine can do, every line tried for real and timed.
     [dim]rankotom-edge doctor --source csi://0[/]
 
-    A face is read with the default model, a frame from each camera, an
-    inference run by each provider. What is missing comes with the command
-    that mends it. Exit status 1 where faces could not be read. No network;
-    nothing is written.
+    Reads a face with the default model and a frame from every camera, and
+    runs an inference with every provider. What is missing comes with the
+    command that fixes it. Exit status 1 if faces cannot be read. Uses no
+    network and writes nothing.
     """
     from rich.console import Console
 
-    from rankotom_edge.doctor import examine, healthy
-    from rankotom_edge.doctor.check_list import rounds_with
+    from rankotom_edge.doctor import is_healthy, run_probes
+    from rankotom_edge.doctor.probe_list import list_probes
     from rankotom_edge.doctor.report import doctor_report
 
     check_outputs(json)
-    with Console(stderr=True, quiet=not sys.stderr.isatty()).status("looking around") as spinner:
-        found = {
-            name: tuple(examine(trials, timeout, lambda trial: spinner.update(f"trying {trial}")))
-            for name, trials in rounds_with(source).items()
+    with Console(stderr=True, quiet=not sys.stderr.isatty()).status("starting") as spinner:
+        sections = {
+            title: tuple(run_probes(probes, timeout, lambda name: spinner.update(f"trying {name}")))
+            for title, probes in (list_probes(source) | DATA_SETS).items()
         }
-    checks = [check for group in found.values() for check in group]
-    show(doctor_report(f"{platform.system()} {platform.release()}", found), json)
+    checks = [check for group in sections.values() for check in group]
+    show(doctor_report(f"{platform.system()} {platform.release()}", sections), json)
+    ok = is_healthy(checks)
     if json is not None:
-        write_json(json, {"ok": healthy(checks), "checks": [check.as_json() for check in checks]})
-    if not healthy(checks):
+        write_json(json, {"ok": ok, "checks": [check.as_json() for check in checks]})
+    if not ok:
         raise typer.Exit(1)
+
+
+def ferplus(_: str) -> Finding:
+    """A probe, here since only the command line knows the training data."""
+    from train.data.datasets import Split, data_folder, load_dataset
+
+    folder = data_folder(None)
+    splits: tuple[Split, ...] = ("train", "valid")
+    counts = [f"{len(load_dataset('ferplus', folder, split)):,} {split}" for split in splits]
+    return Finding(True, f"FERPlus in {folder}: {' and '.join(counts)}")

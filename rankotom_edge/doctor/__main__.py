@@ -1,19 +1,19 @@
-"""``python -m rankotom_edge.doctor FUNCTION ARGUMENT``: one trial, in this process."""
+"""``python -m rankotom_edge.doctor FUNCTION ARGUMENT``: runs one probe in this process."""
 
 import json
 import os
 import sys
 
-from rankotom_edge.doctor.subprocess_check import answer
+from rankotom_edge.doctor.subprocess_probe import run_here
 
 STDOUT, STDERR = 1, 2
 
 
 def main() -> None:
-    # Standard output is the answer's alone: libraries that print do so on standard error.
+    # Standard output carries the answer alone: what libraries print goes to standard error.
     with os.fdopen(os.dup(STDOUT), "w") as out:
         os.dup2(STDERR, STDOUT)
-        json.dump(answer(*sys.argv[1:]), out)
+        json.dump(run_here(*sys.argv[1:]), out)
 
 
 if __name__ == "__main__":

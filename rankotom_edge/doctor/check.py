@@ -1,4 +1,4 @@
-"""What is tried, what was found, and what a person reads of it."""
+"""A probe, what it finds, and the check that is reported."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-# The main job, faces read with the default model from some source, fails without what is needed.
+# Reading faces with the default model fails without what is "needed".
 Level = Literal["needed", "optional"]
 
-# What mends the providers and the model files alike.
+# The fix for both the providers and the model files.
 ONNX_RUNTIME = "pip install --force-reinstall 'onnxruntime>=1.20'"
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A function to be called where it may hang or crash: in a process of its own."""
+class Probe:
+    """A function that may hang or crash, so it is called in a process of its own."""
 
     name: str
-    function: str  # "package.module:name"; it takes the argument and gives a Finding, or Trials
+    function: str  # "package.module:name"; takes the argument, returns a Finding or more Probes
     argument: str = ""
     level: Level = "optional"
-    fix: str | None = None  # what mends it where it gives no better answer
+    fix: str | None = None  # used when the function gives no better one
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Check:
     name: str
     ok: bool
     detail: str
-    fix: str | None  # the command that mends it; None where all is well, or nothing can be done
+    fix: str | None  # a command or advice; None if the check passed or nothing can be done
     ms: float
     level: Level
 
@@ -44,5 +44,5 @@ class Check:
         return asdict(self) | {"ms": round(self.ms, 1)}
 
 
-def healthy(checks: Iterable[Check]) -> bool:
+def is_healthy(checks: Iterable[Check]) -> bool:
     return all(check.ok for check in checks if check.level == "needed")

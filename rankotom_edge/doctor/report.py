@@ -1,4 +1,4 @@
-"""The checks as a page: the verdict first, then line by line, what is missing with its mending."""
+"""The checks as a terminal report: the verdict, then one line per check with its fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankotom_edge.doctor.check import Check
 
 @dataclass(frozen=True)
 class Absent:
-    """What is not here and need not be."""
+    """The mark of a failed check that is optional."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self._text(options)
@@ -25,15 +25,15 @@ class Absent:
         return Measurement.get(console, options, self._text(options))
 
     def _text(self, options: ConsoleOptions) -> Text:
-        # As wide as the marks that it stands among.
+        # As wide as Mark, in whose column it stands.
         return Text("--" if options.ascii_only else "–", style=FAINT)
 
 
-def doctor_report(machine: str, rounds: Mapping[str, Sequence[Check]]) -> RenderableType:
-    checks = [check for group in rounds.values() for check in group]
+def doctor_report(machine: str, sections: Mapping[str, Sequence[Check]]) -> RenderableType:
+    checks = [check for group in sections.values() for check in group]
     width = max(len(check.name) for check in checks)
     parts: list[RenderableType] = [title("rankotom-edge doctor", machine), verdict(checks)]
-    for name, group in rounds.items():
+    for name, group in sections.items():
         parts += [heading(name), _lines(group, width)]
     return Report(tuple(parts))
 
@@ -42,7 +42,7 @@ def verdict(checks: Sequence[Check]) -> RenderableType:
     broken = [check for check in checks if check.level == "needed" and not check.ok]
     absent = [check.name for check in checks if check.level == "optional" and not check.ok]
     if broken:
-        # The demo needs all the others, so it fails with any of them and has nothing to add.
+        # The demo needs all the others, so it fails with each of them and is not the cause.
         causes = [check for check in broken if check.name != "demo"] or broken
         only_source = all(check.name == "source" for check in broken)
         headline = (
@@ -51,7 +51,7 @@ def verdict(checks: Sequence[Check]) -> RenderableType:
             else "This machine cannot read faces yet"
         )
         return panel(False, headline, [f"{check.name}: {check.fix}" for check in causes])
-    lines = [f"not here, and not needed: {', '.join(absent)}"] if absent else []
+    lines = [f"not available, and not needed: {', '.join(absent)}"] if absent else []
     return panel(True, "This machine reads faces", lines)
 
 

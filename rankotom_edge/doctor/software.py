@@ -1,4 +1,4 @@
-"""Python, the packages and OpenCV, against what the project asks for."""
+"""Probes of the software: Python, the packages and OpenCV against what the project requires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 PROJECT = "rankotom-edge"
-# Where Debian, and JetPack with it, keeps a cv2 that was built with GStreamer.
+# Debian's and JetPack's cv2, built with GStreamer.
 SYSTEM_CV2 = Path("/usr/lib/python3/dist-packages/cv2")
 
 
@@ -27,13 +27,13 @@ def python(_: str) -> Finding:
         return Finding(True, f"{here}, {platform.machine()}")
     return Finding(
         False,
-        f"{here}, and {PROJECT} is made for {wanted}",
+        f"{here}, and {PROJECT} needs {wanted}",
         "python3.11 -m venv .venv && .venv/bin/pip install -c constraints.txt .",
     )
 
 
 def packages(extra: str) -> Finding:
-    """Those of the live app, or of an extra; OpenCV has a check of its own."""
+    """Of the live app, or of an extra; OpenCV has a probe of its own."""
     wanted = [
         requirement
         for requirement in requirements(extra)
@@ -41,7 +41,7 @@ def packages(extra: str) -> Finding:
     ]
     named = f"{PROJECT}[{extra}]" if extra else PROJECT
     here = {requirement.name: _version(requirement.name) for requirement in wanted}
-    wrong = [requirement for requirement in wanted if not _meets(requirement, here)]
+    wrong = [requirement for requirement in wanted if not _is_met(requirement, here)]
     if not wrong:
         return Finding(True, ", ".join(f"{name} {version}" for name, version in here.items()))
     words = [
@@ -62,22 +62,22 @@ def opencv(_: str) -> Finding:
 
     wheels = sorted(set(metadata.packages_distributions().get("cv2", ())))
     wanted = next(one for one in requirements("") if one.name.startswith("opencv"))
-    ask = f"pip install '{wanted.name}{wanted.specifier}'"
+    install = f"pip install '{wanted.name}{wanted.specifier}'"
     if len(wheels) > 1:
         return Finding(
             False,
-            f"{' and '.join(wheels)} overwrite each other's cv2; which one loads is chance",
-            f"pip uninstall -y {' '.join(wheels)} && {ask}",
+            f"{' and '.join(wheels)} overwrite each other's cv2; which one loads is up to chance",
+            f"pip uninstall -y {' '.join(wheels)} && {install}",
         )
     missing = [
         name for name in ("imdecode", "VideoCapture", "warpAffine") if not hasattr(cv2, name)
     ]
     if missing:
-        return Finding(False, f"cv2 has no {', '.join(missing)}: half of it is gone", ask)
-    brought = wheels[0] if wheels else f"not from pip: {Path(cv2.__file__).parent}"
-    details = f"{cv2.__version__} ({brought}), {'with' if has_gstreamer() else 'no'} GStreamer"
-    if not wanted.specifier.contains(_plain(cv2.__version__)) and wheels:
-        return Finding(False, f"{details}; wanted: {wanted.specifier}", ask)
+        return Finding(False, f"cv2 has no {', '.join(missing)}: it is damaged", install)
+    origin = wheels[0] if wheels else f"not from pip: {Path(cv2.__file__).parent}"
+    details = f"{cv2.__version__} ({origin}), {'with' if has_gstreamer() else 'no'} GStreamer"
+    if not wanted.specifier.contains(_release(cv2.__version__)) and wheels:
+        return Finding(False, f"{details}; wanted: {wanted.specifier}", install)
     return Finding(True, details)
 
 
@@ -85,7 +85,7 @@ def gstreamer(_: str) -> Finding:
     from rankotom_edge.sources.opencv_capture import has_gstreamer
 
     if has_gstreamer():
-        return Finding(True, "in this OpenCV: csi:// and pipelines can be asked for")
+        return Finding(True, "in this OpenCV: csi:// and pipelines work")
     words = "not in this OpenCV (PyPI's never has it); only csi:// and pipelines need it"
     if not SYSTEM_CV2.exists():
         return Finding(False, words, "on a Jetson, JetPack's own: see docs/jetson.md")
@@ -96,16 +96,16 @@ def gstreamer(_: str) -> Finding:
 
 
 def requirements(extra: str) -> list[Requirement]:
-    """What the project asks pip for: of the live app, or what ``extra`` adds to that."""
+    """The project's requirements: of the live app, or what ``extra`` adds to them."""
     from packaging.requirements import Requirement
 
     every = [Requirement(line) for line in _project().requires or ()]
-    return [one for one in every if _belongs(one, extra)]
+    return [one for one in every if _belongs_to(one, extra)]
 
 
 def recorded_hash(path: Path) -> str | None:
-    """The SHA-256 that pip noted when it installed a file; None where it noted none, as for a
-    folder that one works in."""
+    """The SHA-256 that pip recorded when it installed a file; None if it recorded none, as in a
+    development install."""
     import base64
 
     for file in _project().files or ():
@@ -115,7 +115,7 @@ def recorded_hash(path: Path) -> str | None:
     return None
 
 
-def _belongs(requirement: Requirement, extra: str) -> bool:
+def _belongs_to(requirement: Requirement, extra: str) -> bool:
     marker = requirement.marker
     if marker is None:
         return not extra
@@ -123,7 +123,7 @@ def _belongs(requirement: Requirement, extra: str) -> bool:
     return alone if not extra else marker.evaluate({"extra": extra}) and not alone
 
 
-def _meets(requirement: Requirement, here: dict[str, str | None]) -> bool:
+def _is_met(requirement: Requirement, here: dict[str, str | None]) -> bool:
     version = here[requirement.name]
     return version is not None and requirement.specifier.contains(version, prereleases=True)
 
@@ -132,7 +132,7 @@ def _project() -> metadata.Distribution:
     try:
         return metadata.distribution(PROJECT)
     except metadata.PackageNotFoundError as error:
-        raise RankotomError(f"{PROJECT} runs from a folder and is not installed") from error
+        raise RankotomError(f"{PROJECT} runs from a folder; it is not installed") from error
 
 
 def _version(name: str) -> str | None:
@@ -142,6 +142,6 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _plain(version: str) -> str:
-    """OpenCV's own builds say 4.8.0-dev and the like."""
+def _release(version: str) -> str:
+    """OpenCV's own builds have versions such as 4.8.0-dev."""
     return ".".join(re.findall(r"\d+", version)[:3])

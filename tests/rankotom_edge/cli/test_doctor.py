@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rankotom_edge.doctor.check import Check, Probe
+from rankotom_edge.doctor.subprocess_probe import run_probe
+
 if TYPE_CHECKING:
     from conftest import Watch
 
@@ -65,7 +68,7 @@ def test_a_machine_without_screen_or_data_still_reads_faces(tmp_path: Path) -> N
 
 
 def test_without_model_files_the_answer_is_no(copy: Path) -> None:
-    for file in (copy / "rankotom_edge" / "models").glob("*.onnx"):
+    for file in (copy / "rankotom_edge" / "model" / "embedded").glob("*.onnx"):
         file.unlink()
     (copy / "cut.mp4").write_bytes(b"\0" * 100)
     target = copy / "doctor.json"
@@ -103,3 +106,29 @@ def test_a_target_that_cannot_be_written_is_told_before_the_work(tmp_path: Path)
     finished = run(tmp_path, "--json", str(tmp_path / "gone" / "doctor.json"))
     assert finished.returncode == 2
     assert "make it first" in finished.stderr
+
+
+def check_ferplus(timeout: float = 60.0) -> Check:
+    found = run_probe(Probe("ferplus", "rankotom_edge.cli.doctor:ferplus"), timeout)
+    assert isinstance(found, Check)
+    return found
+
+
+def test_data_that_is_not_there_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RANKOTOM_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    check = check_ferplus()
+    assert not check.ok
+    assert check.detail.startswith(f"No FERPlus in {tmp_path}/.cache/rankotom-edge")
+
+
+def test_data_on_a_disk_that_never_answers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data" / "FER2013Train").mkdir(parents=True)
+    (tmp_path / "data" / "FER2013Train" / "fer0000001.png").touch()
+    os.mkfifo(tmp_path / "fer2013new.csv")
+    monkeypatch.setenv("RANKOTOM_DATA", str(tmp_path))
+    assert check_ferplus(timeout=3).detail == "no answer in 3 s"
