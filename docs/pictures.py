@@ -1,7 +1,8 @@
-"""Draw the README's pictures: the live views of the demo, and the reports as SVG, from what
-ferplus-fp32 and ferplus-int8 said of the same faces.
+"""Draw the README's pictures: the window and the web page of the demo, and two reports.
 
-python docs/pictures.py REFERENCE CANDIDATE FOLDER
+    python docs/pictures.py REFERENCE CANDIDATE FOLDER
+
+REFERENCE and CANDIDATE hold predictions of ferplus-fp32 and ferplus-int8 for the same faces.
 """
 
 import re
@@ -25,14 +26,13 @@ from calib.files import replace_file
 from calib.limits import Limits
 from calib.prediction_files import read_predictions
 from calib.reports.terminal import drift_report, evaluation_report
-from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.frame import Image
+from rankotom_edge.live.build import open_classifier, open_reader
 from rankotom_edge.live.key_actions import KeyActions
 from rankotom_edge.live.loop import Stop, current_status, run_loop
-from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.model.latency import compare_artifact_latency
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
@@ -43,8 +43,8 @@ from rankotom_edge.views.window.overlay import Overlay
 
 COLUMNS = 92
 WINDOW = (1000, 600)
-PAGE, PORT, WATCHED = (1280, 1240), 8765, 60  # pixels, and seconds of its timeline
-# rich links a font on the net; the viewer's own monospace font does as well.
+PAGE, PORT, SECONDS = (1280, 1240), 8765, 60  # the timeline of the page shows a minute
+# rich links a font from the internet; any monospace font will do.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(
     (16, 20, 26),
@@ -62,8 +62,8 @@ THEME = TerminalTheme(
 )
 
 
-def draw(report: RenderableType, title: str, path: Path) -> None:
-    """What a terminal would show, with the same characters and colours."""
+def draw_report(report: RenderableType, title: str, path: Path) -> None:
+    """A report as the terminal shows it."""
     console = Console(
         record=True, width=COLUMNS, file=StringIO(), force_terminal=True, highlight=False
     )
@@ -74,26 +74,40 @@ def draw(report: RenderableType, title: str, path: Path) -> None:
     print(path)
 
 
-def live_views(folder: Path) -> None:
-    """What ``rankotom-edge camera --source demo`` shows, with the keys c, v and m pressed."""
-    artifact = load_artifact(models.DEFAULT)
-    last: list[FrameReadings] = []
-    with open_source("demo", paced=True) as source, FaceDetector() as detector:
-        reader = Reader(detector.detect, Classifier(artifact), 0.5)
-        actions, stats = KeyActions(), RunStats(time.monotonic())
-        sinks = [Keeping(last)]
-        run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), sinks)
-        shown = current_status(source, reader, stats, actions, time.monotonic())
+@dataclass
+class LastReadings:
+    """A sink that keeps the last readings."""
+
+    last: FrameReadings | None = None
+
+    def write(self, readings: FrameReadings) -> None:
+        self.last = readings
+
+
+def draw_window(path: Path) -> None:
+    """``rankotom-edge camera --source demo`` with the keys c, v and m pressed."""
+    sink, actions, stats = LastReadings(), KeyActions(), RunStats(time.monotonic())
+    with (
+        open_source("demo", paced=True) as source,
+        open_classifier(models.DEFAULT) as (classifier, _),
+        open_reader(classifier) as reader,
+    ):
+        run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), [sink])
+        status = current_status(source, reader, stats, actions, time.monotonic())
     controls = Controls(crop=True, reliability=True, evidence=True)
-    picture = Overlay(artifact.card).draw(Display(last[-1], shown, controls), WINDOW)
-    path = folder / "window.jpg"
+    display = Display(sink.last, status, controls)
+    picture = Overlay(classifier.artifact.card).draw(display, WINDOW)
+    write_jpeg(picture, path, quality=90)
+
+
+def write_jpeg(picture: Image, path: Path, quality: int) -> None:
     with replace_file(path) as temporary:
-        cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])
+        cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
     print(path)
 
 
-def web_page(folder: Path) -> None:
-    """What a browser shows of ``rankotom-edge camera --source demo --view web`` after a while."""
+def draw_web_page(path: Path) -> None:
+    """``rankotom-edge camera --source demo --view web`` in a browser, after a minute."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -111,31 +125,17 @@ def web_page(folder: Path) -> None:
     command = [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo", "--view", "web"]
     with subprocess.Popen([*command, "--port", str(PORT)]) as camera:
         try:
-            time.sleep(3)  # it listens by then
+            time.sleep(3)  # until it listens
             browser = webdriver.Chrome(options=options, service=service)
             try:
                 browser.get(f"http://127.0.0.1:{PORT}/")
-                time.sleep(WATCHED)
+                time.sleep(SECONDS)
                 shot = np.frombuffer(browser.get_screenshot_as_png(), np.uint8)
             finally:
                 browser.quit()
         finally:
             camera.terminate()
-    path = folder / "web.jpg"
-    with replace_file(path) as temporary:
-        picture = cv2.imdecode(shot, cv2.IMREAD_COLOR)
-        cv2.imwrite(str(temporary), picture, [cv2.IMWRITE_JPEG_QUALITY, 88])
-    print(path)
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """A sink that keeps the last moment."""
-
-    last: list[FrameReadings]
-
-    def write(self, moment: FrameReadings) -> None:
-        self.last[:] = [moment]
+    write_jpeg(cv2.imdecode(shot, cv2.IMREAD_COLOR), path, quality=88)
 
 
 def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
@@ -158,14 +158,14 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     limits = Limits()
     verdict = judge(drift, limits)
     folder.mkdir(parents=True, exist_ok=True)
-    live_views(folder)
-    web_page(folder)
-    draw(
+    draw_window(folder / "window.jpg")
+    draw_web_page(folder / "web.jpg")
+    draw_report(
         evaluation_report(evaluation, heatmap),
         f"rankotom-edge evaluate --model {models.FP32}",
         folder / "evaluate.svg",
     )
-    draw(
+    draw_report(
         drift_report(drift, verdict, limits),
         f"rankotom-edge drift {models.FP32} {models.INT8}",
         folder / "drift.svg",

@@ -1,14 +1,13 @@
-"""Write the documents' tables anew, from what the embedded models say of themselves.
+"""Update the tables in the documents from the cards of the embedded models.
 
-python docs/tables.py
+    python docs/tables.py
 
-A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; what is between them is replaced.
+A table stands between ``<!-- NAME -->`` and ``<!-- end -->`` and is replaced as a whole.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from calib.files import replace_file
 from rankotom_edge.model.artifact import Artifact, load_artifact
@@ -16,8 +15,8 @@ from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 
 DOCS = Path(__file__).parent
 DOCUMENTS = (DOCS.parent / "README.md", DOCS / "results.md", DOCS / "model-card.md")
-MARKED = re.compile(r"(<!-- (?P<name>[a-z ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
-FIGURES = {
+TABLE = re.compile(r"(<!-- (?P<name>[a-z ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
+METRICS = {
     "accuracy": "accuracy",
     "ece": "ECE",
     "aece": "AECE",
@@ -32,91 +31,84 @@ def number(name: str, value: float) -> str:
     return f"{value:.3f}" if name == "nll" else f"{100 * value:.{DIGITS.get(name, 1)}f}"
 
 
-def shown(name: str, value: float | None) -> str:
+def with_unit(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     return number(name, value) + ("" if name == "nll" else " %")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |") for cells in lines)
 
 
-def figures(artifact: Artifact) -> str:
+def metrics_table(artifact: Artifact) -> str:
     rows = []
-    for name, words in FIGURES.items():
-        metric = artifact.card.evaluation.metrics[name]
-        interval, floor = metric.interval, metric.floor
-        chance = (
-            f"{number(name, floor.mean)} on average, {number(name, floor.p95)} in 1 of 20"
-            if floor
-            else ""
-        )
+    for name, title in METRICS.items():
+        estimate = artifact.card.evaluation.metrics[name]
+        interval, floor = estimate.interval, estimate.floor
         span = f"{number(name, interval.low)} to {number(name, interval.high)}" if interval else ""
-        rows.append([words, shown(name, metric.value), span, chance])
-    return table(
-        ["", "measured", "95 % interval", "floor: a perfectly calibrated model by chance"], rows
+        chance = f"mean {number(name, floor.mean)}, p95 {number(name, floor.p95)}" if floor else ""
+        rows.append([title, with_unit(name, estimate.value), span, chance])
+    return markdown(
+        ["", "measured", "95 % interval", "floor: a perfectly calibrated model, by chance"], rows
     )
 
 
-def expressions(artifact: Artifact) -> str:
+def expressions_table(artifact: Artifact) -> str:
     rows = [
         [emotion.name, str(emotion.count)]
         + [
-            shown("accuracy", share)
+            with_unit("accuracy", share)
             for share in (emotion.accuracy, emotion.confidence, emotion.precision)
         ]
-        for emotion in sorted(artifact.card.evaluation.per_class, key=lambda one: one.name)
+        for emotion in sorted(artifact.card.evaluation.per_class, key=lambda each: each.name)
     ]
-    return table(["expression", "faces", "found", "says", "is right"], rows)
+    return markdown(["expression", "faces", "recall", "mean confidence", "precision"], rows)
 
 
-def confusion(artifact: Artifact) -> str:
+def confusion_table(artifact: Artifact) -> str:
     evaluation = artifact.card.evaluation
     rows = [
         [name, *(f"{100 * count / max(sum(counts), 1):.0f}" for count in counts)]
         for name, counts in zip(evaluation.classes, evaluation.confusion, strict=True)
     ]
-    return table(["", *evaluation.classes], rows)
+    return markdown(["", *evaluation.classes], rows)
 
 
-def smaller(parent: Artifact, *models: Artifact) -> str:
-    """The quantized models beside their parent, each on the judging faces."""
-    everyone = (parent, *models)
+def quantized_table(parent: Artifact, *quantized: Artifact) -> str:
+    models = (parent, *quantized)
     rows = [
-        [words, *(shown(name, each.card.evaluation.metrics[name].value) for each in everyone)]
-        for name, words in FIGURES.items()
-        if name in ("accuracy", "ece", "aece", "nll")
+        [METRICS[name], *(with_unit(name, m.card.evaluation.metrics[name].value) for m in models)]
+        for name in ("accuracy", "ece", "aece", "nll")
     ]
-    flips = [shown("flips", each.card.quantization["change"]["flips"]) for each in models]
+    flips = [with_unit("flips", model.card.quantization["change"]["flips"]) for model in quantized]
     rows.append(["faces whose expression changed", "", *flips])
-    rows.append(["file", *(f"{each.bytes / 1e6:.1f} MB" for each in everyone)])
-    rows.append(["made for", *(", ".join(each.card.targets) or "any" for each in everyone)])
-    return table(["", *(f"`{each.card.name}`" for each in everyone)], rows)
+    rows.append(["file", *(f"{model.bytes / 1e6:.1f} MB" for model in models)])
+    rows.append(["made for", *(", ".join(model.card.targets) or "any" for model in models)])
+    return markdown(["", *(f"`{model.card.name}`" for model in models)], rows)
 
 
-def tables() -> Mapping[str, Callable[[], str]]:
-    fp32: Any = load_artifact(FP32)
-    quantized = [load_artifact(name) for name in (INT8, INT8_S8S8)]
+def make_tables() -> Mapping[str, str]:
+    fp32, *quantized = (load_artifact(name) for name in (FP32, INT8, INT8_S8S8))
     return {
-        "figures": lambda: figures(fp32),
-        "expressions": lambda: expressions(fp32),
-        "confusion": lambda: confusion(fp32),
-        "smaller": lambda: smaller(fp32, *quantized),
+        "metrics": metrics_table(fp32),
+        "expressions": expressions_table(fp32),
+        "confusion": confusion_table(fp32),
+        "quantized": quantized_table(fp32, *quantized),
     }
 
 
-def renewed(text: str) -> str:
-    known = tables()
-    return MARKED.sub(lambda found: f"{found[1]}{known[found['name']]()}\n{found[3]}", text)
+def update_tables(text: str) -> str:
+    tables = make_tables()
+    return TABLE.sub(lambda found: f"{found[1]}{tables[found['name']]}\n{found[3]}", text)
 
 
 def main() -> None:
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         with replace_file(document) as temporary:
-            temporary.write_text(renewed(text), encoding="utf-8")
+            temporary.write_text(update_tables(text), encoding="utf-8")
         print(document)
 
 

@@ -59,7 +59,7 @@ def test_the_documents_tables_are_what_the_model_files_say() -> None:
     for document in tables.DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         assert "<!-- end -->" in text
-        assert tables.renewed(text) == text, f"{document.name}: run make pictures"
+        assert tables.update_tables(text) == text, f"{document.name}: run make pictures"
 
 
 def test_a_face_and_its_mirror_image_read_alike() -> None:
