@@ -1,6 +1,6 @@
 """Rotation, scale and shift in the plane, with points as complex numbers: z -> turn z + shift.
 
-In plain numbers, for numpy takes ten times as long over three points, at every frame.
+In plain Python numbers: for three points, at every frame, numpy takes ten times as long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Similarity(NamedTuple):
     turn: complex  # rotates and scales
     shift: complex
 
-    def carry(self, point: Point) -> Point:
+    def apply(self, point: Point) -> Point:
         moved = self.turn * complex(*point) + self.shift
         return moved.real, moved.imag
 
@@ -30,33 +30,32 @@ class Similarity(NamedTuple):
         return Similarity(1 / self.turn, -self.shift / self.turn)
 
     @property
-    def between_pixels(self) -> Similarity:
-        """For warpAffine, which counts from the first pixel's centre, our points from its
-        corner."""
+    def from_pixel_centres(self) -> Similarity:
+        """For warpAffine, whose origin is the centre of the first pixel; ours is its corner."""
         return Similarity(self.turn, self.shift + self.turn * PIXEL_CENTRE - PIXEL_CENTRE)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """As OpenCV takes it, 2x3."""
+        """The 2x3 matrix that OpenCV takes."""
         turn, shift = self
         return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
 
 
-def similarity(source: Sequence[Point], target: Sequence[Point]) -> Similarity:
-    """The one that best carries a face's points to ``target``."""
+def align_points(source: Sequence[Point], target: Sequence[Point]) -> Similarity:
+    """The similarity that brings the points of a face closest to ``target``."""
     if len(set(source)) == 1:
         raise RankotomError(
             "This face cannot be aligned: its eyes and mouth are one point. "
             "The detector was wrong here; skip the face."
         )
-    return least_squares(
+    return fit_similarity(
         [complex(*point) for point in source], [complex(*point) for point in target]
     )
 
 
-def least_squares(source: Sequence[complex], target: Sequence[complex]) -> Similarity:
-    """The one of least squares over the points, which are not all one (Umeyama 1991, without
-    reflection). In the plane it has a closed form: centred, turn is the one number
+def fit_similarity(source: Sequence[complex], target: Sequence[complex]) -> Similarity:
+    """The least-squares similarity between points that are not all the same (Umeyama 1991, without
+    reflection). In the plane it has a closed form: with both sides centred, turn is
     sum(conj(s) t) / sum(|s|^2)."""
     s_centre, t_centre = sum(source) / len(source), sum(target) / len(target)
     spread = sum(abs(point - s_centre) ** 2 for point in source)

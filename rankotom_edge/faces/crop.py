@@ -1,4 +1,4 @@
-"""The crop contract: the network sees a face in one framing, in training and live."""
+"""Cuts a face out of a picture, in the one framing that the network sees in training and live."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Literal
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
-from rankotom_edge.geometry import Point, Similarity, similarity
+from rankotom_edge.geometry import Point, Similarity, align_points
 
-FloatArray = NDArray[np.float64]
 Channels = Literal[1, 3]
-MOST_BLOCKS = 2  # drawn pixels that one of the crop is averaged from, each way
+MAX_BLOCKS = 2  # drawn pixels that a pixel of the crop is averaged from, each way
 
 
 @dataclass(frozen=True)
@@ -61,67 +60,66 @@ def _saved_point(saved: Mapping[str, object], name: str) -> Point:
     return float(point[0]), float(point[1])
 
 
-# Measured by `python -m train.data.framing` over FERPlus train: 28,407 of 28,556 faces found (99.5 %),
-# spread (interquartile, as a standard deviation) 0.04 to 0.06 of the crop. The slant of the eyes is
-# kept: MediaPipe sees it in LFW's photographs too (-0.6 degrees; here -0.9), so live faces have it.
+# The median face of FERPlus train, as `python -m train.data.framing` prints it. The slight slant of
+# the eyes is kept: MediaPipe finds it in live faces too.
 FERPLUS_FRAMING = Framing(left_eye=(0.316, 0.405), right_eye=(0.685, 0.399), mouth=(0.507, 0.782))
 
 
 def crop(image: Image, face: Face, framing: Framing, size: int, channels: Channels) -> Image:
-    """The face as the network sees it: (channels, size, size), grey or RGB; of a BGR picture, or
-    of a grey one where the network sees no colours.
+    """The face as the network sees it: (channels, size, size), grey or RGB. ``image`` is BGR, or
+    grey where the network sees no colours.
 
-    A face is first drawn at two thirds of its own resolution or more and then averaged down in
-    whole blocks, so that shrinking hardly aliases; a large one is averaged to about the blocks
-    before it is drawn, so that it costs little more. Beyond the picture its border is repeated.
+    A face is drawn at two thirds of its own resolution or more and then averaged down in whole
+    blocks, which leaves little aliasing. A large face is first averaged to about the size of the
+    blocks, so that it costs little more. Beyond the picture its border is repeated.
     """
-    turn, shift = similarity(
+    turn, shift = align_points(
         (face.left_eye, face.right_eye, face.mouth),
         [(x * size, y * size) for x, y in (framing.left_eye, framing.right_eye, framing.mouth)],
     )
-    scale = 1 / abs(turn)  # pixels of the picture in one of the crop, each way
-    blocks = min(MOST_BLOCKS, max(1, math.ceil(scale)))
-    thinned = max(1, min(int(scale / blocks + 0.5), *image.shape[:2]))
+    scale = 1 / abs(turn)  # pixels of the picture in a pixel of the crop, each way
+    blocks = min(MAX_BLOCKS, max(1, math.ceil(scale)))
+    step = max(1, min(int(scale / blocks + 0.5), *image.shape[:2]))
     side = size * blocks
     drawing = Similarity(turn * blocks, shift * blocks)
-    part, corner = _part_drawn(image, drawing.inverse, side, thinned)
+    part, corner = _part_drawn(image, drawing.inverse, side, step)
     if channels == 1 and part.ndim == 3:
         part = np.asarray(cv2.cvtColor(part, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
-    if thinned > 1:
-        few = (part.shape[1] // thinned, part.shape[0] // thinned)
+    if step > 1:
+        few = (part.shape[1] // step, part.shape[0] // step)
         part = np.asarray(cv2.resize(part, few, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    from_part = Similarity(drawing.turn * thinned, drawing.shift + drawing.turn * corner)
+    from_part = Similarity(drawing.turn * step, drawing.shift + drawing.turn * corner)
     drawn = cv2.warpAffine(
         part,
-        from_part.between_pixels.matrix,
+        from_part.from_pixel_centres.matrix,
         (side, side),
         flags=cv2.INTER_LINEAR,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    return resized(np.asarray(drawn, dtype=np.uint8), size, channels)
+    return resize_framed(np.asarray(drawn, dtype=np.uint8), size, channels)
 
 
-def _part_drawn(image: Image, back: Similarity, side: int, thinned: int) -> tuple[Image, complex]:
+def _part_drawn(image: Image, back: Similarity, side: int, step: int) -> tuple[Image, complex]:
     """The part of the picture that a square of ``side`` is drawn from, in whole blocks of
-    ``thinned`` pixels, and its upper left corner.
+    ``step`` pixels, and its upper left corner.
 
-    To turn this part grey first and draw one channel takes a third of drawing all three.
+    To convert this part to grey and draw one channel takes a third of the time of drawing three.
     """
     height, width = image.shape[:2]
-    corners = [back.carry(drawn) for drawn in ((0, 0), (side, 0), (0, side), (side, side))]
+    corners = [back.apply(drawn) for drawn in ((0, 0), (side, 0), (0, side), (side, side))]
     across, down = zip(*corners, strict=True)
-    # A face wholly beyond the border is drawn from the border's last pixels.
-    margin = 3 * thinned
-    left = min(max(math.floor(min(across)) - margin, 0), width - thinned)
-    top = min(max(math.floor(min(down)) - margin, 0), height - thinned)
-    right = max(min(math.ceil(max(across)) + margin, width), left + thinned)
-    bottom = max(min(math.ceil(max(down)) + margin, height), top + thinned)
-    columns, rows = (right - left) // thinned * thinned, (bottom - top) // thinned * thinned
+    # A face entirely beyond the border is drawn from the last pixels at the border.
+    margin = 3 * step
+    left = min(max(math.floor(min(across)) - margin, 0), width - step)
+    top = min(max(math.floor(min(down)) - margin, 0), height - step)
+    right = max(min(math.ceil(max(across)) + margin, width), left + step)
+    bottom = max(min(math.ceil(max(down)) + margin, height), top + step)
+    columns, rows = (right - left) // step * step, (bottom - top) // step * step
     return image[top : top + rows, left : left + columns], complex(left, top)
 
 
-def resized(image: Image, size: int, channels: Channels) -> Image:
-    """A picture, BGR or grey, that is framed already, as the network sees it."""
+def resize_framed(image: Image, size: int, channels: Channels) -> Image:
+    """A picture, BGR or grey, that already has the framing, as the network sees it."""
     interpolation = cv2.INTER_AREA if max(image.shape[:2]) > size else cv2.INTER_LINEAR
     sized = cv2.resize(image, (size, size), interpolation=interpolation)
     if channels == 1:

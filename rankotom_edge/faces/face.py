@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankotom_edge.geometry import Point, Similarity
@@ -26,16 +28,31 @@ class Face:
         x, y, width, height = self.box
         return x + width / 2, y + height / 2
 
-    def carried(self, motion: Similarity) -> Face:
-        """The face where the motion takes it; its box grows with it but stays upright."""
-        there, growth = motion.carry, abs(motion.turn)
-        x, y = there(self.centre)
+    def transform(self, motion: Similarity) -> Face:
+        """The face after the motion; its box grows with it but stays upright."""
+        move, growth = motion.apply, abs(motion.turn)
+        x, y = move(self.centre)
         width, height = self.box[2] * growth, self.box[3] * growth
         return Face(
             box=(x - width / 2, y - height / 2, width, height),
-            left_eye=there(self.left_eye),
-            right_eye=there(self.right_eye),
-            nose=there(self.nose),
-            mouth=there(self.mouth),
+            left_eye=move(self.left_eye),
+            right_eye=move(self.right_eye),
+            nose=move(self.nose),
+            mouth=move(self.mouth),
             score=self.score,
         )
+
+
+def overlap(one: Face, other: Face) -> float:
+    """Intersection over union of the boxes."""
+    left, top = max(one.box[0], other.box[0]), max(one.box[1], other.box[1])
+    right = min(one.box[0] + one.box[2], other.box[0] + other.box[2])
+    bottom = min(one.box[1] + one.box[3], other.box[1] + other.box[3])
+    shared = max(0.0, right - left) * max(0.0, bottom - top)
+    areas = one.box[2] * one.box[3] + other.box[2] * other.box[3]
+    return shared / (areas - shared) if shared else 0.0
+
+
+def nearest_face(faces: Sequence[Face], point: Point) -> Face | None:
+    """The face whose box is centred nearest to ``point``: the subject, among bystanders."""
+    return min(faces, key=lambda face: math.dist(face.centre, point), default=None)

@@ -1,4 +1,4 @@
-"""Keeps MediaPipe's words about itself off the terminal, and nothing else."""
+"""Hides the messages that MediaPipe prints when it starts, and nothing else."""
 
 import os
 import sys
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 STDERR = 2
-# What MediaPipe 0.10.14 says whenever a detector starts. No setting silences it: it is written
-# before its own logging is set up.
-CHATTER = (
+# What MediaPipe 0.10.14 prints whenever a detector starts. No setting silences it: it prints before
+# its logging is set up.
+STARTUP_MESSAGES = (
     b"Created TensorFlow Lite XNNPACK delegate",
     b"All log messages before absl::InitializeLog() is called",
     b"Feedback manager requires a model with a single signature",
@@ -18,8 +18,8 @@ CHATTER = (
 
 
 @contextmanager
-def without_chatter() -> Iterator[None]:
-    """Standard error is held back for the time being; afterwards all but the chatter is written."""
+def hide_startup_messages() -> Iterator[None]:
+    """Holds standard error back inside the block, then writes all but the startup messages."""
     try:
         held, terminal = os.memfd_create("stderr"), os.dup(STDERR)
     except (AttributeError, OSError):  # not Linux, or standard error is closed
@@ -33,8 +33,8 @@ def without_chatter() -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(terminal, STDERR)
         os.close(terminal)
-        with os.fdopen(held, "rb") as said:
-            said.seek(0)
-            for line in said:
-                if not any(known in line for known in CHATTER):
+        with os.fdopen(held, "rb") as lines:
+            lines.seek(0)
+            for line in lines:
+                if not any(known in line for known in STARTUP_MESSAGES):
                     os.write(STDERR, line)

@@ -1,9 +1,9 @@
-"""Detect now and then, follow in between: faces that keep their number from frame to frame.
+"""Detects faces now and then and follows them in between, so that each keeps its number.
 
-A face is searched for in the whole picture, looked at closely where it may be (``looks``), and
-followed by its motion from frame to frame (``motion``). It is shown once it has earned its track,
-and a person who is lost for a second or so, or behind another for three, comes back under the same
-number (``track``).
+The detector searches the whole picture, then checks each face in a close-up (``second_pass``);
+between detections a face is followed by its motion (``motion``). It gets a number once there is
+enough evidence that it is a face (``false_positives``). A person who is lost for a second or so, or
+behind another for three, comes back under the same number (``reidentification``).
 """
 
 from __future__ import annotations
@@ -14,58 +14,64 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankotom_edge.faces.appearance import associate, signature
-from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.motion import follow, glance, is_cut, moved_outside
+from rankotom_edge.faces.appearance import measure_appearance
+from rankotom_edge.faces.assignment import assign
+from rankotom_edge.faces.face import Face, overlap
+from rankotom_edge.faces.false_positives import (
+    CLEAR_SCORE_IN_PHOTO,
+    ENOUGH_EVIDENCE,
+    add_evidence,
+)
+from rankotom_edge.faces.motion import follow_face
+from rankotom_edge.faces.reidentification import (
+    MAX_COST,
+    find_lost_person,
+    follow_cost,
+    return_cost,
+)
+from rankotom_edge.faces.scene_change import changed_outside, is_scene_cut, make_thumbnail
 from rankotom_edge.faces.second_pass import (
     HALVES,
     Detect,
-    look_closer,
-    look_into,
-    overlap,
-    without_doubles,
+    detect_close_up,
+    detect_in_half,
+    remove_duplicates,
 )
 from rankotom_edge.faces.track import (
-    CLEAR_STILL,
-    ENOUGH,
     HIDDEN,
     Track,
-    alone,
-    clear_at_once,
-    come_back,
-    confirmed,
-    followed_to,
-    missed,
-    out_of_sight,
-    velocity_after,
-    weighed,
-    who_of,
+    accept_if_clear,
+    average_velocity,
+    is_alone,
+    lose_sight,
+    mark_found,
+    mark_missed,
 )
 from rankotom_edge.frame import Frame, Image
 
-# Seconds.
+# Chosen by eye; `make crossings` prints how often people keep their numbers, `make bench` what the
+# detections cost. In seconds:
 SEARCH_EVERY = 0.5  # the whole picture, while every known face is in sight
 SEARCH_SOON = 0.1  # while something moves elsewhere, or a face is lost
-# For faces further away, by a detector that takes three times as long: in one half of the picture,
-# then in the other. In the whole, beside near faces, it found 31 of 80 that were a fifteenth of its
-# width; in the halves all.
-SEARCH_FAR = 0.5
 SEARCH_IDLE = 0.06  # while there is no face at all: every other frame of a camera
-LOOK_EVERY = 0.15  # a closer look at each face; in between its motion alone drifts by 0.5 % of it
-LINGER = 0.6  # a face that is followed but not found again: a hand passes, a head turns
-# Who comes while somebody is lost is called somebody else only after this long: at first he may be
-# half in the picture, or a blur, and not look like himself.
-SECOND_THOUGHT = 0.4
-LONGEST_STEP = 0.5  # between two frames; what lies further apart is not followed but found again
+# Between searches for faces further away, by a detector that takes three times as long. It searches
+# one half of the picture, then the other: in the whole picture it misses most of them.
+SEARCH_FAR = 0.5
+CHECK_EVERY = 0.15  # the second pass on each face; motion alone drifts by 0.5 % of its width
+FOLLOW_UNFOUND = 0.6  # a face that is no longer detected: a hand passes, a head turns
+# Before a newcomer gets a new number while somebody is lost: at first a person who returns may be
+# half in the picture, or blurred, and not be recognized.
+NEW_NUMBER_DELAY = 0.4
+MAX_GAP = 0.5  # between two frames; across a longer one a face is not followed but detected again
 
-MOST_LOOKS = 4  # in one frame, so that a crowd costs each frame little more
+MAX_CHECKS = 4  # second passes in one frame, so that a crowd costs each frame little more
 
 
 @dataclass(frozen=True)
 class TrackedFace:
     track: int
     face: Face
-    detected: bool  # in this frame, or followed from an earlier one
+    detected: bool  # in this frame; otherwise followed from an earlier one
 
 
 def needs_search(now: float, searched: float, tracks: Sequence[Track], moved: bool) -> bool:
@@ -76,19 +82,19 @@ def needs_search(now: float, searched: float, tracks: Sequence[Track], moved: bo
     return now - searched >= (SEARCH_SOON if unsettled else SEARCH_EVERY)
 
 
-def needs_look(track: Track, now: float, tracks: Sequence[Track]) -> bool:
-    """Whether to look closely at a face: it is new, or near another, or it is time again."""
+def needs_check(track: Track, now: float, tracks: Sequence[Track]) -> bool:
+    """Whether a face needs the second pass: it is new, or touches another, or is due."""
     if not track.placed:
-        return now - track.looked >= SEARCH_SOON
-    touched = any(overlap(track.face, one.face) > 0 for one in tracks if one is not track)
-    return track.number is None or touched or now - track.looked >= LOOK_EVERY
+        return now - track.searched_at >= SEARCH_SOON
+    touched = any(overlap(track.face, other.face) > 0 for other in tracks if other is not track)
+    return track.number is None or touched or now - track.searched_at >= CHECK_EVERY
 
 
 class Tracker:
-    """``detect`` is asked for faces in the frame and in close-ups of 192x192 that are cut from it;
-    ``far``, seldom, for those in one half of the frame that are too far away for it.
+    """``detect`` finds faces in the frame and in close-ups of 192x192 pixels; ``far``, less often,
+    finds those in one half of the frame that are too far away for it.
 
-    With ``stills`` each frame stands for itself: every face that is clear in a closer look is
+    With ``stills`` each frame stands alone: every face that is clear in the second pass is
     returned, under a new number.
     """
 
@@ -99,167 +105,169 @@ class Tracker:
         self._tracks: tuple[Track, ...] = ()
         self._last: Frame | None = None
         self._searched = self._searched_far = -math.inf
-        self._glance_searched: Image = np.zeros((1, 1), dtype=np.uint8)
-        self._left_over: tuple[Face, ...] = ()  # places that a search found, still to be looked at
-        self._late = False  # the last frame came long after the one before
-        self._half = 0  # of the picture that is searched for far faces next
-        self._given = 0
+        self._searched_thumbnail: Image = np.zeros((1, 1), dtype=np.uint8)
+        self._unchecked: tuple[Face, ...] = ()  # found by a search, not yet by the second pass
+        self._was_late = False  # the last frame came long after the one before
+        self._far_half = 0  # of the picture, to search next for far faces
+        self._last_number = 0
 
     def update(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        """The faces of the frame that have earned their track, by their number."""
+        """The faces of the frame that have a number, in its order."""
         if self._stills:
-            return self._each_for_itself(frame)
-        tracks = self._followed(frame)
-        targets = self._left_over or self._searched_for(frame, tracks)
+            return self._read_still(frame)
+        tracks = self._follow(frame)
+        candidates = self._unchecked or self._search(frame, tracks)
         due = sorted(
-            (track for track in tracks if needs_look(track, frame.time, tracks)),
-            key=lambda track: track.looked,
+            (track for track in tracks if needs_check(track, frame.time, tracks)),
+            key=lambda track: track.searched_at,
         )
-        # The known faces first, but for half of the looks; the other places in the next frame.
-        room = MOST_LOOKS - min(len(due), MOST_LOOKS // 2)
-        targets, self._left_over = targets[:room], targets[room:]
-        looked_for = due[: MOST_LOOKS - len(targets)]
-        places = [*targets, *(track.face for track in looked_for)]
-        sightings = self._looked_at(frame.image, places)
-        # What comes seldom, and not only late for once, can't earn its track by looks in a row.
-        late = self._last is not None and frame.time - self._last.time > LONGEST_STEP
-        seldom, self._late = late and self._late, late
-        self._tracks = self._judged(frame, tracks, looked_for, sightings, seldom)
+        # Known faces come first, in up to half of the checks; other candidates wait.
+        room = MAX_CHECKS - min(len(due), MAX_CHECKS // 2)
+        candidates, self._unchecked = candidates[:room], candidates[room:]
+        checked = due[: MAX_CHECKS - len(candidates)]
+        places = [*candidates, *(track.face for track in checked)]
+        detections = self._second_pass(frame.image, places)
+        # Frames that always come late leave no time to collect evidence; one late frame does.
+        is_late = self._last is not None and frame.time - self._last.time > MAX_GAP
+        is_slow_source, self._was_late = is_late and self._was_late, is_late
+        self._tracks = self._match(frame, tracks, checked, detections, is_slow_source)
         self._last = frame
         return tuple(
-            TrackedFace(track.number, track.face, detected=track.sighted == frame.time)
+            TrackedFace(track.number, track.face, detected=track.found_at == frame.time)
             for track in sorted(self._tracks, key=lambda track: track.number or 0)
             if track.number is not None and track.placed
         )
 
-    def _each_for_itself(self, frame: Frame) -> tuple[TrackedFace, ...]:
-        seen = self._looked_at(frame.image, self._found(frame.image, HALVES))
-        clear = [face for face in seen if face.score >= CLEAR_STILL]
+    def _read_still(self, frame: Frame) -> tuple[TrackedFace, ...]:
+        found = self._second_pass(frame.image, self._detect_all(frame.image, HALVES))
+        clear = [face for face in found if face.score >= CLEAR_SCORE_IN_PHOTO]
         return tuple(TrackedFace(self._next_number(), face, detected=True) for face in clear)
 
     def _next_number(self) -> int:
-        self._given += 1
-        return self._given
+        self._last_number += 1
+        return self._last_number
 
-    def _followed(self, frame: Frame) -> tuple[Track, ...]:
-        """The known faces, where they have moved to since the last frame; none after a cut."""
+    def _follow(self, frame: Frame) -> tuple[Track, ...]:
+        """The known faces where they have moved to since the last frame; none after a scene cut."""
         last = self._last
         if last is None or frame.time < last.time:
-            return self._afresh()
-        continuous = (
-            frame.time - last.time <= LONGEST_STEP and frame.image.shape == last.image.shape
-        )
+            return self._start_over()
+        continuous = frame.time - last.time <= MAX_GAP and frame.image.shape == last.image.shape
         tracks = []
         for track in self._tracks:
-            unseen_for = frame.time - track.sighted
-            follows = continuous and track.placed and unseen_for <= LINGER
-            face = follow(last.grey, frame.grey, track.face) if follows else None
+            unseen = frame.time - track.found_at
+            can_follow = continuous and track.placed and unseen <= FOLLOW_UNFOUND
+            face = follow_face(last.grey, frame.grey, track.face) if can_follow else None
             if face is not None:
-                velocity = velocity_after(track, face, frame.time - last.time)
+                velocity = average_velocity(track, face, frame.time - last.time)
                 tracks.append(replace(track, face=face, velocity=velocity))
-            elif unseen_for <= track.remembered_for:
-                tracks.append(out_of_sight(track, self._tracks) if track.placed else track)
-        # Where every face could be followed it is the same scene: a cut leaves none its motion.
-        followed = tracks and all(track.placed for track in tracks)
-        if not followed and is_cut(glance(last.grey), glance(frame.grey)):
-            return self._afresh()
+            elif unseen <= track.memory:
+                tracks.append(lose_sight(track, self._tracks) if track.placed else track)
+        # Where every face could be followed it is the same scene: no motion survives a cut.
+        all_followed = tracks and all(track.placed for track in tracks)
+        if not all_followed and is_scene_cut(make_thumbnail(last.grey), make_thumbnail(frame.grey)):
+            return self._start_over()
         return tuple(tracks)
 
-    def _afresh(self) -> tuple[Track, ...]:
+    def _start_over(self) -> tuple[Track, ...]:
         self._searched = self._searched_far = -math.inf
-        self._left_over = ()
+        self._unchecked = ()
         return ()
 
-    def _searched_for(self, frame: Frame, tracks: tuple[Track, ...]) -> tuple[Face, ...]:
-        """What the whole picture shows beside the known faces, if it is time to search it."""
+    def _search(self, frame: Frame, tracks: tuple[Track, ...]) -> tuple[Face, ...]:
+        """The faces in the whole picture except the known ones, if a search is due."""
         if tracks and frame.time - self._searched < SEARCH_SOON:
             return ()
-        seen_now = glance(frame.grey)
+        thumbnail = make_thumbnail(frame.grey)
         placed = [track.face for track in tracks if track.placed]
-        moved = self._glance_searched.shape == seen_now.shape and moved_outside(
-            self._glance_searched, seen_now, placed, frame.image.shape
+        moved = self._searched_thumbnail.shape == thumbnail.shape and changed_outside(
+            self._searched_thumbnail, thumbnail, placed, frame.image.shape
         )
         far = self._far is not None and frame.time - self._searched_far >= SEARCH_FAR
         if not (far or needs_search(frame.time, self._searched, tracks, moved)):
             return ()
-        self._searched, self._glance_searched = frame.time, seen_now
-        parts: tuple[int, ...] = ()
+        self._searched, self._searched_thumbnail = frame.time, thumbnail
+        halves: tuple[int, ...] = ()
         if far:
             self._searched_far = frame.time
-            parts, self._half = (self._half,), 1 - self._half
+            halves, self._far_half = (self._far_half,), 1 - self._far_half
         return tuple(
             face
-            for face in self._found(frame.image, parts)
+            for face in self._detect_all(frame.image, halves)
             if not any(overlap(face, known) > HIDDEN for known in placed)
         )
 
-    def _found(self, image: Image, parts: Sequence[int]) -> tuple[Face, ...]:
-        """By the one detector in the whole picture, by the other in these parts of it."""
-        near_by = self._detect(image)
-        if self._far is None or not parts:
-            return near_by
-        far_away = [face for part in parts for face in look_into(self._far, image, part)]
-        return without_doubles([*near_by, *far_away])
+    def _detect_all(self, image: Image, halves: Sequence[int]) -> tuple[Face, ...]:
+        """Near faces in the whole picture, far ones in these halves of it."""
+        near = self._detect(image)
+        if self._far is None or not halves:
+            return near
+        far = [face for half in halves for face in detect_in_half(self._far, image, half)]
+        return remove_duplicates([*near, *far])
 
-    def _looked_at(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
-        return without_doubles(
-            [face for place in places for face in look_closer(self._detect, image, place)]
+    def _second_pass(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
+        return remove_duplicates(
+            [face for place in places for face in detect_close_up(self._detect, image, place)]
         )
 
-    def _judged(
+    def _match(
         self,
         frame: Frame,
         tracks: tuple[Track, ...],
-        looked_for: Sequence[Track],
-        sightings: tuple[Face, ...],
-        seldom: bool,
+        checked: Sequence[Track],
+        detections: tuple[Face, ...],
+        is_slow_source: bool,
     ) -> tuple[Track, ...]:
-        """The tracks after the looks: who was found, who was missed, who is new."""
+        """The tracks after the second pass: who was found, who was missed, who is new."""
         now = frame.time
-        if not looked_for and not sightings:
+        if not checked and not detections:
             return tracks
-        signatures = [signature(frame.image, face) for face in sightings]
-        costs = np.full((len(tracks), len(sightings)), math.inf)
+        appearances = [measure_appearance(frame.image, face) for face in detections]
+        costs = np.full((len(tracks), len(detections)), math.inf)
         for row, track in enumerate(tracks):
-            by_itself = alone(track, tracks)
-            for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True)):
+            alone = is_alone(track, tracks)
+            for column, (face, seen) in enumerate(zip(detections, appearances, strict=True)):
                 costs[row, column] = min(
-                    followed_to(track, face, seen, by_itself),
-                    come_back(track, face, seen, 1.0, now),
+                    follow_cost(track, face, seen, alone), return_cost(track, face, seen, now)
                 )
-        found = dict(associate(costs))
+        found = dict(assign(costs, MAX_COST))
         newcomers = [
             Track(None, face, seen, 0.0, now, now, placed=True, found=face, since=now)
-            for column, (face, seen) in enumerate(zip(sightings, signatures, strict=True))
-            if column not in found.values() and weighed(0, face.score) > 0
+            for column, (face, seen) in enumerate(zip(detections, appearances, strict=True))
+            if column not in found.values() and add_evidence(0, face.score) > 0
         ]
-        judged = [confirmed(one, one.face, one.likeness, now) for one in newcomers]
+        updated = [mark_found(one, one.face, one.appearance, now) for one in newcomers]
         for row, track in enumerate(tracks):
             if row in found:
-                face, seen = sightings[found[row]], signatures[found[row]]
-                known = seen if alone(track, tracks, face) else track.likeness
-                judged.append(confirmed(track, face, known, now))
-            elif any(track is one for one in looked_for):
-                judged += missed(track, [sightings[column] for column in found.values()], now)
+                face, seen = detections[found[row]], appearances[found[row]]
+                known = seen if is_alone(track, tracks, face) else track.appearance
+                updated.append(mark_found(track, face, known, now))
+            elif any(track is one for one in checked):
+                missed = mark_missed(track, [detections[each] for each in found.values()], now)
+                updated += [missed] if missed is not None else []
             else:
-                judged.append(track)
-        if seldom:
-            judged = [clear_at_once(track) for track in judged]
-        return self._numbered(judged, now)
+                updated.append(track)
+        if is_slow_source:
+            updated = [accept_if_clear(track) for track in updated]
+        return self._give_numbers(updated, now)
 
-    def _numbered(self, tracks: Sequence[Track], now: float) -> tuple[Track, ...]:
-        """Who has earned a track gets a number: that of a person lost just before, or a new one."""
+    def _give_numbers(self, tracks: Sequence[Track], now: float) -> tuple[Track, ...]:
+        """Each accepted face gets the number of a person lost just before, or a new one."""
         lost = [track for track in tracks if track.number is not None and track.lost]
-        kept = [track for track in tracks if track.number is not None or track.evidence < ENOUGH]
+        kept = [
+            track
+            for track in tracks
+            if track.number is not None or track.evidence < ENOUGH_EVIDENCE
+        ]
         for track in tracks:
-            if track.number is None and track.evidence >= ENOUGH:
-                before = who_of(track, lost, now)
-                if before is None and 0 < now - track.since < SECOND_THOUGHT and lost:
+            if track.number is None and track.evidence >= ENOUGH_EVIDENCE:
+                before = find_lost_person(track, lost, now)
+                if before is None and 0 < now - track.since < NEW_NUMBER_DELAY and lost:
                     kept.append(track)
                 elif before is None:
                     kept.append(replace(track, number=self._next_number()))
                 else:
-                    kept.append(replace(track, number=before.number, likeness=before.likeness))
+                    kept.append(replace(track, number=before.number, appearance=before.appearance))
                     lost = [one for one in lost if one is not before]
                     kept = [one for one in kept if one is not before]
         return tuple(kept)

@@ -4,8 +4,8 @@
     python -m train.experiments.covered_mouths --fit     # fit the table first
 
 Prints, for each cover that train/data/face_covers.py draws, the share of faces that
-rankotom_edge/faces/covered_mouth.py calls covered. ``--fit`` fits its table on FERPlus train and sets the
-limit on the choosing half of valid. The reporting half and LFW, whose photographs also pass the
+rankotom_edge/faces/covered_mouth.py calls covered. ``--fit`` fits its table on FERPlus train and
+sets the limit on the choosing half of valid. The reporting half and LFW, whose photographs also pass the
 detector, take no part in the fit; but the edge features were chosen from a dozen after looking at
 both, so expect slightly less on new faces. ``--without fist,palm`` leaves covers out of the fit and
 so shows how often an unforeseen cover is noticed. With ``--every 5``: fists 88 to 92 %, palms 73 to
@@ -84,7 +84,9 @@ def lfw_faces(
 
 def _detect(detector: FaceDetector, picture: Image, middle: Point) -> Face | None:
     far = nearest_face(detector.detect(picture), middle)
-    return None if far is None else nearest_face(detect_close_up(detector.detect, picture, far), middle)
+    if far is None:
+        return None
+    return nearest_face(detect_close_up(detector.detect, picture, far), middle)
 
 
 def fit_weights(bare: Array, hidden: Array, steps: int = 12) -> Array:

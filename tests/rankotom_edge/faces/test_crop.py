@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing, crop, resized
+from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing, crop, resize_framed
 from rankotom_edge.faces.face import Face
 
 
@@ -92,13 +92,13 @@ def test_a_face_of_any_size_looks_the_same(degrees: float) -> None:
 def test_colour_comes_out_as_red_green_blue_planes() -> None:
     picture = np.zeros((10, 20, 3), np.uint8)
     picture[:] = (10, 20, 30)  # blue, green, red
-    assert resized(picture, 5, 3).shape == (3, 5, 5)
-    assert resized(picture, 5, 3)[:, 0, 0].tolist() == [30, 20, 10]
+    assert resize_framed(picture, 5, 3).shape == (3, 5, 5)
+    assert resize_framed(picture, 5, 3)[:, 0, 0].tolist() == [30, 20, 10]
 
 
 def test_a_grey_picture_of_the_right_size_keeps_every_byte() -> None:
     grey = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    assert (resized(np.repeat(grey[..., None], 3, axis=2), 16, 1)[0] == grey).all()
+    assert (resize_framed(np.repeat(grey[..., None], 3, axis=2), 16, 1)[0] == grey).all()
 
 
 def test_a_framing_survives_json() -> None:

@@ -1,8 +1,9 @@
+"""Faces are found where they are, by MediaPipe alone and without its baggage."""
+
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -10,17 +11,10 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.faces.detector import FaceDetector, nearest
-from rankotom_edge.faces.face import Face
+from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.frame import Image
 
 CLIP = Path(__file__).parents[4] / "shared" / "data" / "clips" / "yes.mkv"
-
-
-@pytest.fixture(scope="module")
-def detector() -> Iterator[FaceDetector]:
-    with FaceDetector() as detector:
-        yield detector
 
 
 def draw_face(picture: Image, x: int, y: int) -> None:
@@ -41,10 +35,6 @@ def picture_of_faces(*centres: tuple[int, int]) -> Image:
     for x, y in centres:
         draw_face(picture, x, y)
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), 2), dtype=np.uint8)
-
-
-def face_in(box: tuple[float, float, float, float]) -> Face:
-    return Face(box, (0, 0), (0, 0), (0, 0), (0, 0), score=1.0)
 
 
 def test_the_eyes_and_the_mouth_are_found_where_they_were_drawn(detector: FaceDetector) -> None:
@@ -85,12 +75,6 @@ def test_an_empty_wall_has_no_face(detector: FaceDetector) -> None:
 def test_what_is_no_colour_picture_is_refused(detector: FaceDetector, image: Image) -> None:
     with pytest.raises(RankotomError, match="colour picture"):
         detector.detect(image)
-
-
-def test_the_subject_is_the_face_nearest_the_point() -> None:
-    bystander, subject = face_in((0, 0, 20, 20)), face_in((80, 90, 40, 40))
-    assert nearest((bystander, subject), (100, 100)) is subject
-    assert nearest((), (100, 100)) is None
 
 
 @pytest.mark.skipif(not CLIP.exists(), reason=f"the clip {CLIP} is not on this machine")

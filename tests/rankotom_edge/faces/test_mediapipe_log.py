@@ -1,10 +1,12 @@
+"""MediaPipe's startup messages are hidden, and nothing else."""
+
 import os
 from contextlib import suppress
 
 import pytest
 
 from rankotom_edge.faces.detector import FaceDetector
-from rankotom_edge.faces.mediapipe_log import without_chatter
+from rankotom_edge.faces.mediapipe_log import hide_startup_messages
 
 
 def test_a_detector_starts_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
@@ -13,8 +15,8 @@ def test_a_detector_starts_without_a_word(capfd: pytest.CaptureFixture[str]) -> 
     assert capfd.readouterr().err == ""
 
 
-def test_what_is_no_chatter_is_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
-    with without_chatter():
+def test_other_messages_are_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
+    with hide_startup_messages():
         os.write(2, b"INFO: Created TensorFlow Lite XNNPACK delegate for CPU.\n")
         os.write(2, b"the camera is on fire\n")
         assert capfd.readouterr().err == ""
@@ -22,7 +24,7 @@ def test_what_is_no_chatter_is_passed_on(capfd: pytest.CaptureFixture[str]) -> N
 
 
 def test_words_before_an_error_are_not_lost(capfd: pytest.CaptureFixture[str]) -> None:
-    with suppress(ValueError), without_chatter():
+    with suppress(ValueError), hide_startup_messages():
         os.write(2, b"cannot open the model\n")
         raise ValueError
     assert capfd.readouterr().err == "cannot open the model\n"
@@ -31,6 +33,6 @@ def test_words_before_an_error_are_not_lost(capfd: pytest.CaptureFixture[str]) -
 def test_no_file_handle_is_left(capfd: pytest.CaptureFixture[str]) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        with without_chatter():
+        with hide_startup_messages():
             pass
     assert len(os.listdir("/proc/self/fd")) == before

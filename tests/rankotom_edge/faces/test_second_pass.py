@@ -1,28 +1,24 @@
-"""A closer look tells a face from what only looks like one, and finds its points exactly."""
+"""The second pass finds the points of a face exactly, in a close-up or in half of a picture."""
 
 import cmath
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib import resources
 
 import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces import second_pass as looks
+from rankotom_edge.faces import second_pass
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.second_pass import (
-    CLOSE_SIZE,
+    CLOSE_UP_SIZE,
     HALVES,
-    UPRIGHT,
-    close_up,
-    is_plausible,
-    look_closer,
-    look_into,
-    overlap,
-    without_doubles,
+    MAX_LEAN,
+    cut_close_up,
+    detect_close_up,
+    detect_in_half,
+    remove_duplicates,
 )
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity
@@ -31,67 +27,20 @@ from rankotom_edge.geometry import Similarity
 FACE = Face((52, 40, 96, 96), (80, 70), (120, 70), (100, 93), (100, 112), score=0.9)
 
 
-@pytest.fixture(scope="module")
-def detector() -> Iterator[FaceDetector]:
-    with FaceDetector() as detector:
-        yield detector
-
-
-@pytest.fixture(scope="module")
-def portrait() -> Image:
-    path = resources.files("rankotom_edge.sources") / "eileen-collins.jpg"
-    image = cv2.imdecode(np.frombuffer(path.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
-    return np.asarray(image, np.uint8)
-
-
 def turned(face: Face, degrees: float) -> Face:
-    return face.carried(Similarity(cmath.rect(1, math.radians(degrees)), 0))
-
-
-@pytest.mark.parametrize("degrees", [0, 45, -90, 180])
-def test_a_face_is_plausible_at_any_tilt(degrees: float) -> None:
-    assert is_plausible(turned(FACE, degrees))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"nose": (88, 90), "left_eye": (84, 70), "right_eye": (108, 70)},  # half profile
-        {"nose": (100, 78)},  # head thrown back
-        {"mouth": (100, 118)},  # mouth wide open
-    ],
-)
-def test_a_face_in_motion_stays_plausible(change: dict[str, tuple[float, float]]) -> None:
-    assert is_plausible(replace(FACE, **change))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"left_eye": (120, 70), "right_eye": (80, 70)},  # mirrored
-        {"right_eye": (84, 70)},  # eyes in one place
-        {"mouth": (140, 75)},  # the mouth beside the eyes
-        {"nose": (100, 120)},  # the nose below the mouth
-        {"nose": (60, 90)},  # the nose beside the face
-        {"box": (20, 0, 200, 200)},  # a box that belongs to other points
-        {"left_eye": (100, 70), "right_eye": (100, 70)},  # one point
-        {"mouth": (100, 70)},
-    ],
-)
-def test_points_that_no_face_has_are_not_plausible(
-    change: dict[str, tuple[float, float]],
-) -> None:
-    assert not is_plausible(replace(FACE, **change))
+    return face.transform(Similarity(cmath.rect(1, math.radians(degrees)), 0))
 
 
 @pytest.mark.parametrize("degrees", [0, 4, 30])
 def test_the_close_up_shows_the_face_in_the_middle_and_upright_if_it_leans(degrees: float) -> None:
     tilted = turned(FACE, degrees)
-    _, way_back = close_up(np.zeros((4000, 4000, 3), np.uint8), tilted)
-    seen = tilted.carried(way_back.inverse)
-    assert seen.centre == pytest.approx((CLOSE_SIZE / 2, CLOSE_SIZE / 2), abs=1)
-    assert seen.box[2] == pytest.approx(CLOSE_SIZE / 4)
-    leans = math.dist(seen.left_eye, seen.right_eye) * math.sin(math.radians(min(degrees, UPRIGHT)))
+    _, way_back = cut_close_up(np.zeros((4000, 4000, 3), np.uint8), tilted)
+    seen = tilted.transform(way_back.inverse)
+    assert seen.centre == pytest.approx((CLOSE_UP_SIZE / 2, CLOSE_UP_SIZE / 2), abs=1)
+    assert seen.box[2] == pytest.approx(CLOSE_UP_SIZE / 4)
+    leans = math.dist(seen.left_eye, seen.right_eye) * math.sin(
+        math.radians(min(degrees, MAX_LEAN))
+    )
     assert abs(seen.left_eye[1] - seen.right_eye[1]) <= leans + 1e-6
 
 
@@ -104,12 +53,12 @@ def test_the_way_back_leads_to_the_pixels_that_were_drawn(
     across, down = np.meshgrid(np.arange(250, dtype=np.uint8), np.arange(200, dtype=np.uint8))
     ramp = np.dstack([across, down, np.full_like(across, 255)])
     turn = cmath.rect(width / FACE.box[2], math.radians(degrees))
-    face = FACE.carried(Similarity(turn, complex(*centre) - turn * complex(*FACE.centre)))
-    drawn, way_back = close_up(ramp, face)
-    assert drawn.shape == (CLOSE_SIZE, CLOSE_SIZE, 3)
+    face = FACE.transform(Similarity(turn, complex(*centre) - turn * complex(*FACE.centre)))
+    drawn, way_back = cut_close_up(ramp, face)
+    assert drawn.shape == (CLOSE_UP_SIZE, CLOSE_UP_SIZE, 3)
     checked = 0
-    for row, column in np.ndindex(CLOSE_SIZE, CLOSE_SIZE):
-        x, y = way_back.carry((column + 0.5, row + 0.5))
+    for row, column in np.ndindex(CLOSE_UP_SIZE, CLOSE_UP_SIZE):
+        x, y = way_back.apply((column + 0.5, row + 0.5))
         if 2 < x < 248 and 2 < y < 198 and min(row, column) > 0 and max(row, column) < 191:
             blue, green, red = drawn[row, column].tolist()
             assert red == 255, "nothing is drawn there"
@@ -120,35 +69,28 @@ def test_the_way_back_leads_to_the_pixels_that_were_drawn(
 
 
 def test_a_large_face_is_not_seen_from_further_away_than_the_whole_picture() -> None:
-    _, way_back = close_up(np.zeros((160, 200, 3), np.uint8), FACE)
-    assert FACE.carried(way_back.inverse).box[2] == pytest.approx(96 * CLOSE_SIZE / 200)
+    _, way_back = cut_close_up(np.zeros((160, 200, 3), np.uint8), FACE)
+    assert FACE.transform(way_back.inverse).box[2] == pytest.approx(96 * CLOSE_UP_SIZE / 200)
 
 
-def test_boxes_overlap_by_intersection_over_union() -> None:
-    half_way = replace(FACE, box=(52 + 48, 40, 96, 96))
-    assert overlap(FACE, FACE) == pytest.approx(1)
-    assert overlap(FACE, half_way) == pytest.approx(1 / 3)
-    assert overlap(FACE, replace(FACE, box=(300, 40, 96, 96))) == 0
-
-
-def test_a_face_seen_twice_counts_once_as_the_surer_look_has_it() -> None:
+def test_a_face_detected_twice_counts_once_as_the_surer_detection_has_it() -> None:
     other = replace(FACE, box=(300, 40, 96, 96))
     surer = replace(FACE, box=(55, 42, 96, 96), score=0.95)
-    assert without_doubles([FACE, other, surer]) == (surer, other)
+    assert remove_duplicates([FACE, other, surer]) == (surer, other)
 
 
-def test_a_closer_look_scatters_less_than_the_look_from_afar(
+def test_the_second_pass_scatters_less_than_the_first(
     detector: FaceDetector, portrait: Image
 ) -> None:
-    (truth,) = look_closer(detector.detect, portrait, detector.detect(portrait)[0])
+    (truth,) = detect_close_up(detector.detect, portrait, detector.detect(portrait)[0])
     afar, near_by = [], []
     for x, y in np.random.default_rng(0).uniform((200, 160), (420, 320), (12, 2)):
         motion = Similarity(0.9, complex(x, y) - 0.9 * complex(*truth.centre))
         drawn = cv2.warpAffine(portrait, motion.matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
         frame = np.asarray(drawn, np.uint8)
         for found in detector.detect(frame)[:1]:
-            (close,) = look_closer(detector.detect, frame, found)
-            expected = np.array(truth.carried(motion).mouth)
+            (close,) = detect_close_up(detector.detect, frame, found)
+            expected = np.array(truth.transform(motion).mouth)
             afar.append(math.dist(found.mouth, expected) / close.box[2])
             near_by.append(math.dist(close.mouth, expected) / close.box[2])
             assert close.score > 0.85
@@ -160,31 +102,31 @@ def test_a_closer_look_scatters_less_than_the_look_from_afar(
 def test_a_head_that_leans_a_little_is_seen_as_exactly_as_one_that_is_drawn_upright(
     detector: FaceDetector, portrait: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (truth,) = look_closer(detector.detect, portrait, detector.detect(portrait)[0])
+    (truth,) = detect_close_up(detector.detect, portrait, detector.detect(portrait)[0])
 
     def mean_error(upright: float) -> float:
-        monkeypatch.setattr(looks, "UPRIGHT", upright)
+        monkeypatch.setattr(second_pass, "MAX_LEAN", upright)
         errors = []
         for degrees in (-4.5, -3, 3, 4.5):
             turn = cmath.rect(0.9, math.radians(degrees))
             motion = Similarity(turn, 320 + 240j - turn * complex(*truth.centre))
-            matrix = motion.between_pixels.matrix
+            matrix = motion.from_pixel_centres.matrix
             drawn = cv2.warpAffine(portrait, matrix, (640, 480), borderMode=cv2.BORDER_REFLECT)
-            expected = truth.carried(motion)
-            (close,) = look_closer(detector.detect, np.asarray(drawn, np.uint8), expected)
+            expected = truth.transform(motion)
+            (close,) = detect_close_up(detector.detect, np.asarray(drawn, np.uint8), expected)
             errors += [
                 math.dist(getattr(close, point), getattr(expected, point)) / expected.box[2]
                 for point in ("left_eye", "right_eye", "mouth")
             ]
         return float(np.mean(errors))
 
-    assert mean_error(UPRIGHT) < mean_error(0.0) + 0.005
+    assert mean_error(MAX_LEAN) < mean_error(0.0) + 0.005
 
 
-def test_where_there_is_no_face_a_closer_look_finds_none(detector: FaceDetector) -> None:
+def test_where_there_is_no_face_the_second_pass_finds_none(detector: FaceDetector) -> None:
     wall = np.full((480, 640, 3), 150, np.uint8)
-    assert look_closer(detector.detect, wall, FACE) == ()
-    assert look_closer(detector.detect, wall, replace(FACE, box=(900, 900, 50, 50))) == ()
+    assert detect_close_up(detector.detect, wall, FACE) == ()
+    assert detect_close_up(detector.detect, wall, replace(FACE, box=(900, 900, 50, 50))) == ()
 
 
 @pytest.mark.parametrize("tall", [False, True])
@@ -196,6 +138,6 @@ def test_the_halves_of_a_picture_overlap_and_their_faces_are_where_they_are(tall
         seen.append(part.shape[:2])
         return (Face((10, 20, 30, 30), (20, 30), (30, 30), (25, 35), (25, 42), 0.9),)
 
-    places = [look_into(detect, picture, half)[0].box[:2] for half in HALVES]
+    places = [detect_in_half(detect, picture, half)[0].box[:2] for half in HALVES]
     assert seen == [(384, 480) if tall else (480, 384)] * 2
     assert places == [(10, 20), (10, 276) if tall else (266, 20)]

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -13,9 +13,9 @@ import pytest
 
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.second_pass import CLOSE_SIZE
+from rankotom_edge.faces.second_pass import CLOSE_UP_SIZE
 from rankotom_edge.faces.track import Track
-from rankotom_edge.faces.tracker import TrackedFace, Tracker, needs_look, needs_search
+from rankotom_edge.faces.tracker import TrackedFace, Tracker, needs_check, needs_search
 from rankotom_edge.frame import Frame, Image
 
 SHARED = Path(os.environ.get("RANKOTOM_SHARED", Path(__file__).parents[4] / "shared"))
@@ -34,12 +34,6 @@ class CountingDetector:
     def __call__(self, image: Image) -> tuple[Face, ...]:
         self.calls += 1
         return self.detector.detect(image)
-
-
-@pytest.fixture(scope="module")
-def detector() -> Iterator[FaceDetector]:
-    with FaceDetector() as detector:
-        yield detector
 
 
 @pytest.fixture
@@ -128,8 +122,8 @@ def read_clip(name: str) -> tuple[list[Image], float]:
 
 def track(number: int | None = 1, x: float = 100.0, placed: bool = True) -> Track:
     face = Face((x, 100, 50, 50), (x + 15, 115), (x + 35, 115), (x + 25, 127), (x + 25, 136), 0.9)
-    likeness = np.zeros((1, 1, 3), np.float32)
-    return Track(number, face, likeness, 0.7, 0.0, 0.0, placed, found=face, since=0.0)
+    appearance = np.zeros((1, 1, 3), np.float32)
+    return Track(number, face, appearance, 0.7, 0.0, 0.0, placed, found=face, since=0.0)
 
 
 def test_the_whole_picture_is_searched_seldom_while_all_is_settled() -> None:
@@ -142,16 +136,16 @@ def test_the_whole_picture_is_searched_seldom_while_all_is_settled() -> None:
     assert not needs_search(0.03, 0.0, (), moved=True)
 
 
-def test_a_face_is_looked_at_again_when_it_is_time_or_new_or_touched() -> None:
+def test_a_face_is_checked_again_when_it_is_due_or_new_or_touched() -> None:
     known = track()
-    assert not needs_look(known, 0.1, (known,))
-    assert needs_look(known, 0.16, (known,))
-    assert needs_look(track(number=None), 0.01, ())
-    assert needs_look(known, 0.03, (known, track(number=2, x=140)))
-    assert not needs_look(known, 0.03, (known, track(number=2, x=300)))
+    assert not needs_check(known, 0.1, (known,))
+    assert needs_check(known, 0.16, (known,))
+    assert needs_check(track(number=None), 0.01, ())
+    assert needs_check(known, 0.03, (known, track(number=2, x=140)))
+    assert not needs_check(known, 0.03, (known, track(number=2, x=300)))
 
 
-def test_a_face_that_moves_keeps_its_number_and_costs_few_looks(
+def test_a_face_that_moves_keeps_its_number_and_costs_few_detections(
     detect: CountingDetector, eileen: Person
 ) -> None:
     places = [(320 + 90 * math.sin(i / 9), 220 + 40 * math.cos(i / 7)) for i in range(75)]
@@ -279,7 +273,7 @@ def test_the_detector_for_far_faces_is_asked_for_each_half_once_a_second(eileen:
 
 
 @pytest.mark.parametrize("seconds", [0.7, 2.0])
-def test_a_picture_that_comes_once_in_a_while_is_judged_by_one_look(
+def test_a_picture_that_comes_once_in_a_while_is_judged_by_one_detection(
     detect: CountingDetector, eileen: Person, seconds: float
 ) -> None:
     """A time-lapse, a slide show, a camera that sends a picture every two seconds."""
@@ -367,7 +361,7 @@ def test_people_on_video_have_one_number_each_and_a_printed_skull_has_none(
 
 
 def test_a_wall_of_false_faces_neither_starves_a_real_one_nor_the_machine() -> None:
-    """Eight posters that no closer look confirms, and one person."""
+    """Eight posters that no second pass confirms, and one person."""
 
     def seen(x: float, y: float, width: float) -> Face:
         points = ((0.3, 0.3), (0.7, 0.3), (0.5, 0.5), (0.5, 0.75))
@@ -379,8 +373,12 @@ def test_a_wall_of_false_faces_neither_starves_a_real_one_nor_the_machine() -> N
     def detect(image: Image) -> tuple[Face, ...]:
         nonlocal asked
         asked += 1
-        if image.shape[0] == CLOSE_SIZE:
-            return (seen(72, 72, 48),) if image[CLOSE_SIZE // 2, CLOSE_SIZE // 2, 1] > 150 else ()
+        if image.shape[0] == CLOSE_UP_SIZE:
+            return (
+                (seen(72, 72, 48),)
+                if image[CLOSE_UP_SIZE // 2, CLOSE_UP_SIZE // 2, 1] > 150
+                else ()
+            )
         return (seen(100, 100, 100), *(seen(300 + 60 * number, 20, 40) for number in range(8)))
 
     picture = np.zeros((480, 800, 3), np.uint8)

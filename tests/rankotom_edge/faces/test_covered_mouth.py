@@ -1,0 +1,25 @@
+"""Something in front of the mouth is noticed, whatever the side and the size."""
+
+import numpy as np
+import pytest
+
+from rankotom_edge.faces.covered_mouth import lower_edges, mouth_covered
+from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
+from rankotom_edge.faces.face import Face
+from rankotom_edge.frame import Image
+
+SIZE = 48
+
+
+def test_a_covered_mouth_is_noticed_in_a_mirror_and_in_a_larger_crop_too(
+    portrait: Image, face: Face, covered: Image
+) -> None:
+    for image, hidden in ((portrait, False), (covered, True)):
+        seen = crop(image, face, FERPLUS_FRAMING, SIZE, 1)[0]
+        mirrored = np.ascontiguousarray(seen[:, ::-1])
+        assert mouth_covered(mirrored) == pytest.approx(mouth_covered(seen), abs=0.1)
+        assert (mouth_covered(crop(image, face, FERPLUS_FRAMING, 64, 1)[0]) > 0) == hidden
+
+
+def test_a_flat_crop_has_no_edges() -> None:
+    assert not lower_edges(np.full((SIZE, SIZE), 128, np.uint8)).any()
