@@ -105,11 +105,6 @@ class Evaluation:
     temperature: float | None = None
     model: Mapping[str, object] = field(default_factory=dict)
 
-    @property
-    def faces(self) -> str:
-        """Their number in words."""
-        return "1 face" if self.n == 1 else f"{self.n:,} faces"
-
     def as_json(self) -> dict[str, object]:
         """The output of ``rankotom-edge evaluate --json``: fractions, null for what does not apply.
 
@@ -224,7 +219,7 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
         "ece": metrics.ece(confidence, correct),
         "aece": metrics.adaptive_ece(confidence, correct),
         "mce": metrics.mce(confidence, correct),
-        "mce50": known(metrics.mce(confidence, correct, least=LARGE_BIN)),
+        "mce50": nan_to_none(metrics.mce(confidence, correct, least=LARGE_BIN)),
         "nll": metrics.nll(predictions.probabilities, predictions.labels),
         "brier": metrics.brier(predictions.probabilities, predictions.labels),
         "top2_match": (
@@ -233,7 +228,9 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
             else None
         ),
         "vote_distance": (
-            known(vote_distance(predictions.probabilities, votes)) if votes is not None else None
+            nan_to_none(vote_distance(predictions.probabilities, votes))
+            if votes is not None
+            else None
         ),
     }
 
@@ -262,8 +259,8 @@ def _class_metrics(
     )
 
 
-def known(value: float) -> float | None:
-    """JSON has no NaN: what is not a number is null."""
+def nan_to_none(value: float) -> float | None:
+    """JSON has no NaN; null takes its place."""
     return None if math.isnan(value) else value
 
 

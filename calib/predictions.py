@@ -45,7 +45,7 @@ class Predictions:
             "labels": as_labels(self.labels, samples, columns),
         }
         if self.logits is not None:
-            arrays["logits"] = _matching_logits(self.logits, probabilities)
+            arrays["logits"] = _check_logits(self.logits, probabilities)
         if self.votes is not None:
             arrays["votes"] = as_votes(self.votes, samples, columns)
         for name, array in arrays.items():
@@ -103,7 +103,7 @@ def default_classes(columns: int) -> tuple[str, ...]:
     return tuple(f"class {index}" for index in range(columns))
 
 
-def _matching_logits(values: ArrayLike, probabilities: FloatArray) -> FloatArray:
+def _check_logits(values: ArrayLike, probabilities: FloatArray) -> FloatArray:
     """Logits with another winner than the probabilities come from another model."""
     logits = as_numbers(values, "logits", dimensions=2)
     if logits.shape != probabilities.shape:

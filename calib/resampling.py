@@ -4,7 +4,7 @@ A calibration error is never 0 on a finite sample, not even for a perfectly cali
 a resample, which repeats faces, makes it larger still. So an interval here is the spread of the
 resamples, shifted so that its mean is the measured value. It covers the mean of the metric over
 samples of this size; the floor shows how much of that is noise. The intervals cover that mean
-about 95 times in 100, except for MCE over all bins, which depends on the emptiest of them
+about 95 times in 100, but 88 times for MCE over all bins, which depends on the emptiest of them
 (``ROUGH_INTERVALS``; tests/calib/test_resampling.py counts both).
 
 Shares (accuracy, flips, top-2 match) are not resampled: where none of 30 faces flipped, none

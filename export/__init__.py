@@ -1,1 +1,1 @@
-"""From a checkpoint to the file that runs on the device, with its calibration kept."""
+"""From a checkpoint to the model file that runs on the device, without losing its calibration."""

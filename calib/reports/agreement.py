@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.agreement import Agreement, EmotionCounts
-from calib.reports.number_text import percent, points, signed_span_text, span_text
+from calib.reports.number_text import faces_text, percent, points, signed_span_text, span_text
 from calib.reports.widgets import FAINT, ORANGE, Report, heading, note, plain_table, title
 
 UNCHECKED = "No labels: accuracy and ECE not checked."
@@ -13,9 +13,8 @@ MOST_FLIPS = 8  # rows on screen; the JSON has all
 
 
 def agreement_report(agreement: Agreement, reference: str, candidate: str) -> RenderableType:
-    faces = "1 face" if agreement.n == 1 else f"{agreement.n:,} faces"
     parts: list[RenderableType] = [
-        title(f"{reference}  →  {candidate}", f"the same {faces}"),
+        title(f"{reference}  →  {candidate}", f"the same {faces_text(agreement.n)}"),
         Text(UNCHECKED, style=ORANGE),
         note("Where two models differ, this can't tell which is right."),
         Text(),

@@ -16,7 +16,7 @@ from calib.resampling import ROUGH_INTERVALS
 
 SHOWN_METRICS = ("accuracy", "ece", "aece", "mce", "mce50", "nll")
 # In place of an interval that covers the metric less than 95 times in 100.
-UNFAIR = "no fair one"
+UNRELIABLE = "unreliable"
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ def comparison_rows(drift: Drift, limits: Limits) -> list[Row]:
 
 def _metric_row(drift: Drift, name: str, check: LimitCheck | None) -> Row:
     label, digits = NAMES[name]
-    fair = name not in ROUGH_INTERVALS
+    reliable = name not in ROUGH_INTERVALS
     before, after = (
         (
             value_text(evaluation.metrics[name].value, digits),
-            span_text(evaluation.metrics[name].interval, digits) if fair else UNFAIR,
+            span_text(evaluation.metrics[name].interval, digits) if reliable else UNRELIABLE,
         )
         for evaluation in (drift.reference, drift.candidate)
     )
-    span = signed_span_text(drift.intervals.get(name), digits) if fair else UNFAIR
+    span = signed_span_text(drift.intervals.get(name), digits) if reliable else UNRELIABLE
     return Row(label, before, after, (signed_text(drift.change[name], digits), span), check)
 
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from calib.drift import Drift, check_limits
 from calib.limits import DEFAULT_LIMITS, LimitCheck, Limits, Verdict
+from calib.reports.charts import MOST_CLASSES
 from calib.reports.comparison_table import comparison_rows
-from calib.reports.number_text import NAMES, percent, points
+from calib.reports.number_text import NAMES, faces_text, percent, points
 from calib.reports.plots import (
     BAR,
     BLUE,
     FAINT,
     GRID,
     INK,
-    MOST_CLASSES,
     ORANGE,
     RUST,
     SKY,
@@ -58,7 +58,7 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
         add_headline(
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
-            f"the same {drift.reference.faces}",
+            f"the same {faces_text(drift.reference.n)}",
             " ".join((f"{drift_headline(drift, limits, verdict)}.", *verdict.reasons)),
             BLUE if verdict.passed else RUST,
             foot,

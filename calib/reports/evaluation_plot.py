@@ -7,15 +7,14 @@ import numpy as np
 
 from calib.blends import CompoundHeatmap
 from calib.evaluation import Evaluation
-from calib.reports.charts import HEATMAP_ROWS
-from calib.reports.number_text import NAMES
+from calib.reports.charts import HEATMAP_ROWS, MOST_CLASSES
+from calib.reports.number_text import NAMES, faces_text
 from calib.reports.plots import (
     BAR,
     BLUE,
     FAINT,
     GRID,
     INK,
-    MOST_CLASSES,
     ORANGE,
     RUST,
     SKY,
@@ -37,7 +36,7 @@ def plot_evaluation(
         consistent, words = calibration_verdict(evaluation)
         add_headline(
             figure,
-            f"{model_name(evaluation)}, {evaluation.faces}",
+            f"{model_name(evaluation)}, {faces_text(evaluation.n)}",
             words,
             BLUE if consistent else RUST,
         )

@@ -20,6 +20,10 @@ NAMES: dict[str, tuple[str, int | None]] = {
 }
 
 
+def faces_text(count: int) -> str:
+    return "1 face" if count == 1 else f"{count:,} faces"
+
+
 def percent(fraction: float | None, digits: int = 1) -> str:
     return "–" if fraction is None else f"{100 * fraction:.{digits}f} %"
 

@@ -22,7 +22,6 @@ FORMATS = (".pdf", ".png", ".svg")
 # Okabe and Ito's colours, in the shades that are readable on white.
 BLUE, SKY, ORANGE, RUST = "#0072b2", "#56b4e9", "#e69f00", "#d55e00"
 INK, BAR, FAINT, GRID = "#22262b", "#c9d0d8", "#7d8794", "#eceff2"
-MOST_CLASSES = 24
 STYLE: dict[Any, Any] = {
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,

@@ -11,6 +11,7 @@ from calib.limits import LimitCheck, Limits, Verdict
 from calib.metrics import LARGE_BIN
 from calib.reports.charts import (
     HEATMAP_ROWS,
+    MOST_CLASSES,
     Heatmap,
     IntervalPlot,
     ReliabilityDiagram,
@@ -18,6 +19,7 @@ from calib.reports.charts import (
 )
 from calib.reports.number_text import (
     NAMES,
+    faces_text,
     percent,
     points,
     signed_span_text,
@@ -41,15 +43,13 @@ from calib.reports.widgets import (
 from calib.reports.wording import calibration_verdict, drift_headline, drift_notes, model_name
 from calib.resampling import ROUGH_INTERVALS
 
-MOST_CLASSES = 24
-
 
 def evaluation_report(
     evaluation: Evaluation, heatmap: CompoundHeatmap | None = None
 ) -> RenderableType:
     """The verdict in words, the metrics with interval and floor, and the reliability diagram."""
     parts: list[RenderableType] = [
-        title(model_name(evaluation), evaluation.faces),
+        title(model_name(evaluation), faces_text(evaluation.n)),
         _calibration_panel(evaluation),
         _metrics_table(evaluation),
         note(_reading_notes(evaluation)),
@@ -68,7 +68,7 @@ def drift_report(drift: Drift, verdict: Verdict, limits: Limits) -> RenderableTy
     """The verdict first, then before and after side by side, then the change of each emotion."""
     before, after = model_name(drift.reference), model_name(drift.candidate)
     parts: list[RenderableType] = [
-        title(f"{before}  →  {after}", f"the same {drift.reference.faces}"),
+        title(f"{before}  →  {after}", f"the same {faces_text(drift.reference.n)}"),
         panel(verdict.passed, drift_headline(drift, limits, verdict), verdict.reasons),
         _change_table(drift, limits),
         note("●─ change, paired 95 % interval   ┋ limit   ◉ both   ? chance might decide"),

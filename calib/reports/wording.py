@@ -3,7 +3,7 @@
 from calib.drift import Drift, check_limits
 from calib.evaluation import Evaluation
 from calib.limits import Limits, Verdict
-from calib.reports.number_text import NAMES, percent, points
+from calib.reports.number_text import NAMES, faces_text, percent, points
 
 # Below this difference of mean confidence and accuracy, over- and under-confidence cancel out.
 # Chosen by eye.
@@ -26,7 +26,7 @@ def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
     estimate = evaluation.metrics["ece"]
     value = percent(estimate.value, 2)
     ceiling = percent(estimate.floor.p95 if estimate.floor else None, 2)
-    samples = f"in only 1 of 20 samples of {evaluation.faces}"
+    samples = f"in only 1 of 20 samples of {faces_text(evaluation.n)}"
     if estimate.consistent is not False:
         return True, (
             f"Consistent with perfect calibration: its ECE is {value}, and a perfectly calibrated "

@@ -40,23 +40,23 @@ def tiny() -> Predictions:
     return Predictions(rows, np.array([0, 1, 1]), ("calm", "glad", "sad"))
 
 
-def test_the_figures_are_those_of_the_metrics(make_predictions: MakePredictions) -> None:
+def test_the_values_are_those_of_the_metrics(make_predictions: MakePredictions) -> None:
     predictions = make_predictions()
-    figures = evaluate(predictions, resamples=50).metrics
+    estimates = evaluate(predictions, resamples=50).metrics
     confidence, correct = predictions.confidence, predictions.correct
-    assert figures["ece"].value == metrics.ece(confidence, correct)
-    assert figures["aece"].value == metrics.adaptive_ece(confidence, correct)
-    assert figures["mce50"].value == metrics.mce(confidence, correct, least=50)
-    assert figures["accuracy"].value == correct.mean()
+    assert estimates["ece"].value == metrics.ece(confidence, correct)
+    assert estimates["aece"].value == metrics.adaptive_ece(confidence, correct)
+    assert estimates["mce50"].value == metrics.mce(confidence, correct, least=50)
+    assert estimates["accuracy"].value == correct.mean()
 
 
-def test_only_calibration_errors_have_a_floor_and_all_figures_an_interval(
+def test_only_calibration_errors_have_a_floor_and_all_metrics_an_interval(
     make_predictions: MakePredictions,
 ) -> None:
-    figures = evaluate(make_predictions(), resamples=50).metrics
-    with_floor = {name for name, figure in figures.items() if figure.floor is not None}
+    estimates = evaluate(make_predictions(), resamples=50).metrics
+    with_floor = {name for name, estimate in estimates.items() if estimate.floor is not None}
     assert with_floor == {"ece", "aece", "mce", "mce50"}
-    assert all(figure.interval is not None for figure in figures.values())
+    assert all(estimate.interval is not None for estimate in estimates.values())
 
 
 def test_a_calibrated_model_is_consistent_and_an_overconfident_one_is_not(
@@ -109,7 +109,7 @@ def test_the_json_holds_the_contract_and_plain_values(make_predictions: MakePred
     assert np.sum(document["confusion"]) == 400
     assert 0 < document["vote_distance"] < 1
     assert document["classwise_ece"] == pytest.approx(
-        np.mean([figures["ece"] for figures in document["per_class"].values()])
+        np.mean([emotion["ece"] for emotion in document["per_class"].values()])
     )
 
 
@@ -142,7 +142,7 @@ def test_the_smallest_inputs_are_evaluated(predictions: Predictions) -> None:
     assert low <= document["ece"] <= high
 
 
-def test_the_order_of_the_faces_changes_no_figure(make_predictions: MakePredictions) -> None:
+def test_the_order_of_the_faces_changes_no_metric(make_predictions: MakePredictions) -> None:
     whole = make_predictions()
     shuffled = np.random.default_rng(1).permutation(len(whole))
     assert whole.votes is not None
@@ -150,8 +150,8 @@ def test_the_order_of_the_faces_changes_no_figure(make_predictions: MakePredicti
         whole.probabilities[shuffled], whole.labels[shuffled], votes=whole.votes[shuffled]
     )
     first, second = evaluate(whole, resamples=10), evaluate(again, resamples=10)
-    for name, figure in first.metrics.items():
-        assert second.metrics[name].value == pytest.approx(figure.value, abs=1e-12)
+    for name, estimate in first.metrics.items():
+        assert second.metrics[name].value == pytest.approx(estimate.value, abs=1e-12)
     assert first.confusion == second.confusion
 
 

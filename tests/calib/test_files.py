@@ -18,22 +18,22 @@ def fail_halfway(path: Path) -> None:
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path: Path) -> None:
-    path = tmp_path / "figures.json"
+    path = tmp_path / "report.json"
     with replace_file(path) as temporary:
         temporary.write_text("new")
         assert not path.exists()
         assert temporary.suffix == ".json"
     assert path.read_text() == "new"
-    assert [each.name for each in tmp_path.iterdir()] == ["figures.json"]
+    assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
 
 
 def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
-    path = tmp_path / "figures.json"
+    path = tmp_path / "report.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
         fail_halfway(path)
     assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["figures.json"]
+    assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
 
 
 def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
@@ -46,28 +46,28 @@ def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
 
 def test_a_link_stays_a_link_to_the_new_content(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    target, link = tmp_path / "elsewhere" / "figures.json", tmp_path / "latest.json"
+    target, link = tmp_path / "elsewhere" / "report.json", tmp_path / "latest.json"
     target.write_text("old")
     link.symlink_to(target)
     with replace_file(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
-    assert [each.name for each in target.parent.iterdir()] == ["figures.json"]
+    assert [each.name for each in target.parent.iterdir()] == ["report.json"]
 
 
 def test_a_link_to_a_file_that_is_not_there_yet_makes_it(tmp_path: Path) -> None:
     link = tmp_path / "latest.json"
-    link.symlink_to(tmp_path / "figures.json")
+    link.symlink_to(tmp_path / "report.json")
     with replace_file(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
-    assert (tmp_path / "figures.json").read_text() == "new"
+    assert (tmp_path / "report.json").read_text() == "new"
 
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_fifo_is_written_into_and_stays_one(tmp_path: Path, linked: bool) -> None:
-    fifo = path = tmp_path / "figures.json"
+    fifo = path = tmp_path / "report.json"
     os.mkfifo(fifo)
     if linked:
         path = tmp_path / "link.json"
@@ -84,7 +84,7 @@ def test_a_fifo_is_written_into_and_stays_one(tmp_path: Path, linked: bool) -> N
 
 
 def test_nothing_goes_into_a_fifo_when_the_block_fails(tmp_path: Path) -> None:
-    fifo = tmp_path / "figures.json"
+    fifo = tmp_path / "report.json"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(KeyboardInterrupt):
@@ -103,7 +103,7 @@ def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("missing/figures.json", r"no folder .*missing; make it first"),
+        ("missing/report.json", r"no folder .*missing; make it first"),
         (f"{'n' * 300}.json", "File name too long"),
         ("", "it is a folder"),
     ],

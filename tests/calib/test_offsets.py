@@ -28,7 +28,7 @@ def test_what_was_added_to_a_class_is_found_and_taken_off_again() -> None:
     np.testing.assert_allclose(fit_offsets(logits + added, labels), -added, atol=0.08)
 
 
-def test_they_are_found_beside_a_temperature_and_in_the_units_of_the_logits() -> None:
+def test_they_are_found_together_with_a_temperature_and_in_units_of_the_logits() -> None:
     logits, labels = drawn(20_000, 4, seed=2)
     added = np.array([0.9, -0.3, -0.3, -0.3])
     offsets = fit_offsets(3 * (logits + added), labels)

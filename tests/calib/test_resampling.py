@@ -53,6 +53,28 @@ def test_faces_drawn_twice_do_not_push_the_interval_above_the_value(
         assert (value - interval.low) / interval.width == pytest.approx(0.5, abs=0.15)
 
 
+def test_intervals_cover_the_mean_over_samples_about_95_times_in_100_but_not_of_mce(
+    make_predictions: MakePredictions,
+) -> None:
+    values: dict[str, list[float]] = {"ece": [], "aece": [], "nll": [], "mce": []}
+    intervals = []
+    for seed in range(200):
+        predictions = make_predictions(faces=300, seed=seed)
+        confidence, correct = predictions.confidence, predictions.correct
+        values["ece"].append(metrics.ece(confidence, correct))
+        values["aece"].append(metrics.adaptive_ece(confidence, correct))
+        values["nll"].append(metrics.nll(predictions.probabilities, predictions.labels))
+        values["mce"].append(metrics.mce(confidence, correct))
+        intervals.append(bootstrap(predictions, resamples=200, seed=seed))
+    covered = {
+        name: sum(each[name].low <= np.mean(found) <= each[name].high for each in intervals)
+        for name, found in values.items()
+    }
+    rough = covered.pop("mce")
+    assert min(covered.values()) >= 182, covered
+    assert rough < 180
+
+
 def test_the_interval_of_the_accuracy_is_that_of_a_share(make_predictions: MakePredictions) -> None:
     predictions = make_predictions(faces=2000)
     accuracy = float(predictions.correct.mean())

@@ -81,7 +81,7 @@ def test_a_change_off_the_scale_becomes_an_arrow() -> None:
     assert IntervalPlot(0.5, None, limit(0.5)).line(21).plain.endswith("▶")
 
 
-def test_a_change_drawn_on_its_limit_is_told_from_one_drawn_elsewhere() -> None:
+def test_a_change_drawn_on_its_limit_differs_from_one_drawn_elsewhere() -> None:
     line = IntervalPlot(0.0051, Interval(0.004, 0.006), limit(0.0051)).line(21).plain
     assert line.index("◉") == 15
     assert "┋" not in line

@@ -1,4 +1,4 @@
-"""The table has the figures of both models, each with its own interval."""
+"""The table has the metrics of both models, each with its own interval."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from calib.drift import Drift, measure_drift
 from calib.limits import Limits
 from calib.predictions import Predictions
-from calib.reports.comparison_table import UNFAIR, Row, comparison_rows
+from calib.reports.comparison_table import UNRELIABLE, Row, comparison_rows
 from calib.reports.number_text import span_text
 
 
@@ -22,7 +22,7 @@ def rows_of(drift: Drift, limits: Limits | None = None) -> dict[str, Row]:
     return {row.name: row for row in comparison_rows(drift, limits or Limits())}
 
 
-def test_every_figure_that_was_asked_for_has_a_row(drift: Drift) -> None:
+def test_every_metric_that_both_models_have_has_a_row(drift: Drift) -> None:
     assert list(rows_of(drift)) == ["accuracy", "ECE", "AECE", "MCE", "MCE, 50+", "NLL", "flips"]
 
 
@@ -35,7 +35,7 @@ def test_each_model_has_its_own_interval(drift: Drift) -> None:
 
 def test_mce_has_no_interval_that_would_be_fair(drift: Drift) -> None:
     row = rows_of(drift)["MCE"]
-    assert (row.before[1], row.after[1], row.change[1]) == (UNFAIR,) * 3
+    assert (row.before[1], row.after[1], row.change[1]) == (UNRELIABLE,) * 3
 
 
 def test_mce_over_large_bins_has_no_row_where_no_bin_is_large(

@@ -4,6 +4,7 @@ from calib.evaluation import METRICS
 from calib.intervals import Interval
 from calib.reports.number_text import (
     NAMES,
+    faces_text,
     percent,
     points,
     signed_span_text,
@@ -22,6 +23,10 @@ def test_points_have_a_sign_unless_they_are_0(change: float | None, text: str) -
 
 def test_every_metric_has_a_name_on_screen() -> None:
     assert NAMES.keys() == {*METRICS, "flips"}
+
+
+def test_one_face_is_not_called_faces() -> None:
+    assert (faces_text(1), faces_text(1789)) == ("1 face", "1,789 faces")
 
 
 def test_a_share_is_in_per_cent_and_another_value_is_not() -> None:

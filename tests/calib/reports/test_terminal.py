@@ -51,7 +51,7 @@ def drifted(noise: float = 0.5, **known: float) -> Drift:
     return measure_drift(predictions(), predictions(noise=noise), resamples=100, **known)
 
 
-def test_each_calibration_error_stands_beside_its_interval_and_its_floor() -> None:
+def test_each_calibration_error_has_its_interval_and_its_floor_in_its_row() -> None:
     evaluation = evaluated()
     estimate = evaluation.metrics["ece"]
     assert estimate.value is not None
