@@ -51,13 +51,9 @@ def cameras(_: str) -> Finding | tuple[Probe, ...]:
     if not found:
         return Finding(False, "none found", NO_CAMERA)
     return tuple(
-        Probe(f"camera {one.index}", f"{__name__}:camera", str(one.index), fix=NO_CAMERA)
+        Probe(f"camera {one.index}", f"{__name__}:source", str(one.index), fix=NO_CAMERA)
         for one in found
     )
-
-
-def camera(index: str) -> Finding:
-    return source(index)
 
 
 def source(name: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from prometheus_client import (
@@ -50,72 +51,62 @@ class PrometheusSink:
     ) -> None:
         """``edges``: the upper edges of the bins of the model's reliability table."""
         self._registry = registry = CollectorRegistry()
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        state = partial(Enum, registry=registry)
         ProcessCollector(registry=registry)
-        self._frames = Counter("rankotom_frames", "Frames read.", registry=registry)
-        self._dropped = Counter(
-            "rankotom_frames_dropped",
-            "Frames that a newer one replaced before they were read.",
-            registry=registry,
+        self._frames = counter("rankotom_frames", "Frames read.")
+        self._dropped = counter(
+            "rankotom_frames_dropped", "Frames that a newer one replaced before they were read."
         )
-        self._faces = Gauge("rankotom_faces", "Faces in the last frame.", registry=registry)
-        self._readings = Counter(
+        self._faces = gauge("rankotom_faces", "Faces in the last frame.")
+        self._readings = counter(
             "rankotom_readings",
             "Faces read, in all frames, by the expression named and whether it was sure.",
             ["expression", "verdict"],
-            registry=registry,
         )
-        latency = Histogram(
+        latency = histogram(
             "rankotom_latency_seconds",
             "Time by stage: detect (when it ran), classify, and total from capture to reading.",
             ["stage"],
             buckets=LATENCIES,
-            registry=registry,
         )
         self._detect, self._classify, self._total = (
             latency.labels(stage) for stage in ("detect", "classify", "total")
         )
-        self._confidence = Histogram(
+        self._confidence = histogram(
             "rankotom_confidence",
             "Confidence of every face in every frame, not smoothed over time, in the bins of the "
             "model's reliability table; consecutive frames of one face are not independent.",
             buckets=edges,
-            registry=registry,
         )
         self._unsure: deque[bool] = deque(maxlen=UNSURE_WINDOW)
-        self._unsure_share = Gauge(
+        self._unsure_share = gauge(
             "rankotom_unsure_share",
             f"Share of unsure readings among the last {UNSURE_WINDOW}; NaN before the first.",
-            registry=registry,
         )
-        self._fps = Gauge(
-            "rankotom_fps", "Frames per second, over the last second.", registry=registry
+        self._fps = gauge("rankotom_fps", "Frames per second, over the last second.")
+        self._source = state(
+            "rankotom_source", "State of the source.", states=["playing", "lost", "ended"]
         )
-        self._source = Enum(
-            "rankotom_source",
-            "State of the source.",
-            states=["playing", "lost", "ended"],
-            registry=registry,
-        )
-        self._drift_index = Gauge(
+        self._drift_index = gauge(
             "rankotom_drift_index",
             "Population stability index of confidence against the model's held-out faces; NaN "
             "while learning.",
-            registry=registry,
         )
-        self._drift_faces = Gauge(
-            "rankotom_drift_faces", "Independent faces behind the drift index.", registry=registry
+        self._drift_faces = gauge(
+            "rankotom_drift_faces", "Independent faces behind the drift index."
         )
-        self._drift = Enum(
+        self._drift = state(
             "rankotom_drift",
             "Whether confidence is distributed as on the model's held-out faces.",
             states=["learning", "steady", "drifted"],
-            registry=registry,
         )
-        self._drift_cause = Gauge(
+        self._drift_cause = gauge(
             "rankotom_drift_cause",
             "1 for the cause of a drift, as named on screen; absent without one.",
             ["cause"],
-            registry=registry,
         )
         info = Info("rankotom_model", "The model in use.", registry=registry)
         info.info({"name": model, "precision": precision, "sha256": sha256})

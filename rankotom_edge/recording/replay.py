@@ -11,13 +11,13 @@ from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Frame
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.session import Session
-from rankotom_edge.sources.playback_source import TimedImage
+from rankotom_edge.sources.playback_source import Clip, TimedImage
 
 # Seconds. Longer gaps are shortened to this: a camera may have been lost all night. By eye.
 LONGEST_GAP = 3.0
 
 
-class SessionClip:
+class SessionClip(Clip):
     """The images of a session at their recorded pace; ``readings`` are those of the images
     decoded and not yet read."""
 
@@ -25,8 +25,8 @@ class SessionClip:
         self.name = f"replay of {session.metadata['source']}, {session.metadata['started']}"
         self.still = bool(session.metadata.get("still", False))
         self.photographs = bool(session.metadata.get("photographs", False))
-        self.fps: float | None = session.metadata["fps"]
-        self.remark: str | None = None if session.complete else "the recording was cut off"
+        self.fps = session.metadata["fps"]
+        self.remark = None if session.complete else "the recording was cut off"
         self.readings: deque[FrameReadings] = deque()
         self._session = session
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point
-from rankotom_edge.sources.playback_source import TimedImage
+from rankotom_edge.sources.playback_source import Clip, TimedImage
 
 PORTRAIT = "eileen-collins.jpg"
 SIZE = (640, 480)
@@ -55,14 +55,12 @@ def _sway(time: float, period: float) -> float:
     return math.sin(2 * math.pi * time / period)
 
 
-class DemoClip:
+class DemoClip(Clip):
     """Never ends."""
 
     name = "demo: a still portrait"
     still = True
-    photographs = False
-    fps: float | None = FPS
-    remark: str | None = None
+    fps = FPS
 
     def images(self) -> Generator[TimedImage, None, None]:
         portrait = load_portrait()

@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.errors import RankotomError
 from rankotom_edge.frame import Image
-from rankotom_edge.sources.playback_source import TimedImage
+from rankotom_edge.sources.playback_source import Clip, TimedImage
 from rankotom_edge.sources.source_parser import IMAGE_SUFFIXES
 
 # Chosen by eye: slow for the frames of a video, fast for photographs.
@@ -22,14 +22,11 @@ IMAGES_PER_SECOND = 10.0
 PNG_START, PNG_END = b"\x89PNG", b"IEND\xaeB`\x82"
 
 
-class ImageFiles:
-    still = False
+class ImageFiles(Clip):
     photographs = True
 
     def __init__(self, pattern: str, name: str, per_second: float = IMAGES_PER_SECOND) -> None:
         self.name = name
-        self.fps: float | None = None
-        self.remark: str | None = None
         self._pattern = pattern
         self._per_second = per_second
 

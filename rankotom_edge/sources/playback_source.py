@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
 
 import cv2
 
@@ -32,16 +32,16 @@ class TimedImage:
     index: int | None = None  # position in the clip, if unreadable images leave gaps; else None
 
 
-class Clip(Protocol):
+class Clip(ABC):
     name: str
-    still: bool
-    photographs: bool
-    fps: float | None  # known once the first image was read
-    remark: str | None  # what is wrong with the clip, as far as it was read
+    still = False
+    photographs = False
+    fps: float | None = None  # known once the first image was read
+    remark: str | None = None  # what is wrong with the clip, as far as it was read
 
+    @abstractmethod
     def images(self) -> Generator[TimedImage, None, None]:
         """At least one, or RankotomError. Runs in the decoding thread."""
-        ...
 
 
 class PlaybackPace:

@@ -52,8 +52,6 @@ class ReconnectingSource(Source):
     """
 
     live = True
-    still = False
-    photographs = False
 
     def __init__(
         self,
@@ -64,7 +62,6 @@ class ReconnectingSource(Source):
         patience: float = 0.0,
     ) -> None:
         self.name = name
-        self.fps: float | None = None
         self._patience = patience
         self._open_capture = open_capture
         self._open_error = open_error

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Literal, Protocol, TypeVar
+from typing import Literal
 
 from calib.errors import RankotomError
+from rankotom_edge.closing import Closing
 from rankotom_edge.frame import Frame
 
 Clock = Callable[[], float]
-Itself = TypeVar("Itself", bound="Source")
 
 
 @dataclass(frozen=True)
@@ -20,41 +20,29 @@ class State:
     words: str  # for the status line: "lost: opening it again in 4 s (third try)"
 
 
-class Source(Protocol):
-    """Frames, one at a time, for one reading thread. A context manager."""
+class Source(Closing, ABC):
+    """Frames, one at a time, for one reading thread."""
 
     name: str  # as shown to the user: "camera 0", "yes.mkv"
     live: bool  # True: gives the newest frame and drops older ones; False: gives every frame
-    still: bool  # a single moving picture (the demo), not a live person
-    photographs: bool  # successive images are unrelated, so faces are not tracked across them
-    fps: float | None  # as the source reports it; None if it does not
+    still: bool = False  # a single moving picture (the demo), not a live person
+    photographs: bool = False  # unrelated images: faces are not tracked from one to the next
+    fps: float | None = None  # as the source reports it; None if it does not
     late: float = 0.0  # seconds by which the last frame missed its playback time
 
     @property
+    @abstractmethod
     def state(self) -> State: ...
 
     @property
+    @abstractmethod
     def dropped(self) -> int:
         """How many frames a newer one replaced before they were read."""
-        ...
 
+    @abstractmethod
     def read(self, timeout: float) -> Frame | None:
         """The next frame; None if none came within ``timeout`` seconds or the source has ended
         (see ``state``)."""
-        ...
-
-    def close(self) -> None: ...
-
-    def __enter__(self: Itself) -> Itself:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def reading_error(error: Exception, name: str) -> RankotomError:

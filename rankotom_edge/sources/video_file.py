@@ -14,21 +14,16 @@ from rankotom_edge.sources.opencv_capture import (
     reported_fps,
     retrieve_image,
 )
-from rankotom_edge.sources.playback_source import TimedImage
+from rankotom_edge.sources.playback_source import Clip, TimedImage
 
 DEFAULT_FPS = 25.0  # FFmpeg's default too, for a file that gives no rate
 LONGEST_GAP = 10.0  # seconds between two frames; a longer one is a broken time stamp. By eye
 COMPLETE = 0.95  # share of the announced frames; Matroska only estimates their number. By eye
 
 
-class VideoFile:
-    still = False
-    photographs = False
-
+class VideoFile(Clip):
     def __init__(self, path: str, name: str) -> None:
         self.name = name
-        self.fps: float | None = None
-        self.remark: str | None = None
         self._path = path
 
     def images(self) -> Generator[TimedImage, None, None]:

@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.sources.playback_source import AHEAD, PlaybackPace, PlaybackSource, TimedImage
+from rankotom_edge.sources.playback_source import (
+    AHEAD,
+    Clip,
+    PlaybackPace,
+    PlaybackSource,
+    TimedImage,
+)
 
 IMAGE = np.zeros((2, 2, 3), dtype=np.uint8)
 
 
-class CountedClip:
+class CountedClip(Clip):
     name = "a clip"
-    still = False
-    photographs = False
-    fps: float | None = 10.0
-    remark: str | None = None
+    fps = 10.0
 
     def __init__(self, count: int = 1000, fails_at: int | None = None) -> None:
         self.count = count
