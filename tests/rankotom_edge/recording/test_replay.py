@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.cli import replay as command
-from rankotom_edge.cli.view_options import ViewName
+from rankotom_edge.cli.view_options import ViewOptions
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
@@ -107,7 +107,8 @@ def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., P
     def replay(*keys: str, video: bool = True) -> Person:
         person = Person(*keys)
         monkeypatch.setattr(command, "open_view", lambda *options: nullcontext(person))
-        command.replay(a_session(tmp_path / "sessions", video), fast=True, view=ViewName.terminal)
+        session = a_session(tmp_path / "sessions", video)
+        command.replay(session=session, fast=True, view=ViewOptions("terminal"))
         return person
 
     return replay
