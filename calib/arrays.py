@@ -37,7 +37,7 @@ def as_numbers(values: ArrayLike, what: str, dimensions: int) -> FloatArray:
     if invalid.any():
         row = int(np.argwhere(invalid)[0][0])
         raise RankotomError(
-            f"The {what} hold NaN or infinity in {count_values(invalid)}, first in row {row}. "
+            f"The {what} hold NaN or infinity in {_count(invalid, 'value')}, first in row {row}. "
             "Remove those samples, or check the model that made them."
         )
     return numbers
@@ -50,7 +50,7 @@ def as_probabilities(values: ArrayLike) -> FloatArray:
     if negative.any():
         row = int(np.argmax(negative))
         raise RankotomError(
-            f"The probabilities are negative in {count_rows(negative)}, first in row {row} "
+            f"The probabilities are negative in {_count(negative, 'row')}, first in row {row} "
             f"(lowest {probabilities[row].min():.4g}). If these are logits, name the array logits."
         )
     sums = probabilities.sum(axis=1)
@@ -58,7 +58,7 @@ def as_probabilities(values: ArrayLike) -> FloatArray:
     if off.any():
         row = int(np.argmax(off))
         raise RankotomError(
-            f"The probabilities do not sum to 1 in {count_rows(off)}, first in row {row} "
+            f"The probabilities do not sum to 1 in {_count(off, 'row')}, first in row {row} "
             f"(sum {sums[row]:.4g}). If these are logits, name the array logits."
         )
     divisors = np.where(np.abs(sums - 1) > SUM_ROUNDING, sums, 1.0)
@@ -85,7 +85,7 @@ def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
         row = int(np.argmax(outside))
         raise RankotomError(
             f"The labels must lie in 0 to {classes - 1}, one for each of the {classes} columns, "
-            f"but row {row} holds {numbers[row]:.15g} ({count_rows(outside)} in all)."
+            f"but row {row} holds {numbers[row]:.15g} ({_count(outside, 'row')} in all)."
         )
     return numbers.astype(np.int64)
 
@@ -142,11 +142,6 @@ def as_classes(names: Sequence[str], classes: int) -> tuple[str, ...]:
     return words
 
 
-def count_values(mask: BoolArray) -> str:
+def _count(mask: BoolArray, noun: str) -> str:
     found = int(np.count_nonzero(mask))
-    return f"{found:,} value" if found == 1 else f"{found:,} values"
-
-
-def count_rows(mask: BoolArray) -> str:
-    found = int(np.count_nonzero(mask))
-    return f"{found:,} row" if found == 1 else f"{found:,} rows"
+    return f"{found:,} {noun}" if found == 1 else f"{found:,} {noun}s"

@@ -137,10 +137,8 @@ def measure_drift(
     reference: Predictions,
     candidate: Predictions,
     *,
-    reference_model: Mapping[str, object] | None = None,
-    candidate_model: Mapping[str, object] | None = None,
-    reference_temperature: float | None = None,
-    candidate_temperature: float | None = None,
+    models: tuple[Mapping[str, object] | None, Mapping[str, object] | None] = (None, None),
+    temperatures: tuple[float | None, float | None] = (None, None),
     size_ratio: float | None = None,
     latency_ms: tuple[float, float] | None = None,
     resamples: int = RESAMPLES,
@@ -148,22 +146,14 @@ def measure_drift(
 ) -> Drift:
     """Compare two models on the same faces in the same order.
 
-    Model, temperature, size and latency are only noted in the result.
+    Models, temperatures (reference, candidate), size and latency are only noted in the result.
     """
     check_same_faces(reference, candidate)
-    before = evaluate(
-        reference,
-        temperature=reference_temperature,
-        model=reference_model,
-        resamples=resamples,
-        seed=seed,
-    )
-    after = evaluate(
-        candidate,
-        temperature=candidate_temperature,
-        model=candidate_model,
-        resamples=resamples,
-        seed=seed,
+    before, after = (
+        evaluate(predictions, temperature=temperature, model=model, resamples=resamples, seed=seed)
+        for predictions, temperature, model in zip(
+            (reference, candidate), temperatures, models, strict=True
+        )
     )
     everyone = np.ones(len(reference), dtype=np.bool_)
     class_intervals = class_bootstrap(reference, candidate, resamples, seed)

@@ -28,15 +28,6 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-def harm_of(name: str) -> int:
-    """The sign of a harmful change: -1 for accuracy, where a fall does harm."""
-    return -1 if name == "accuracy" else 1
-
-
-def past_limit(name: str, change: float, size: float) -> bool:
-    return harm_of(name) * change > size + ROUNDING
-
-
 @dataclass(frozen=True)
 class LimitCheck:
     """A change and the size of its limit; ``limit`` has the sign of a harmful change."""
@@ -48,7 +39,8 @@ class LimitCheck:
 
     @property
     def harm(self) -> int:
-        return harm_of(self.name)
+        """The sign of a harmful change: a fall of accuracy, a rise of the others."""
+        return -1 if self.name == "accuracy" else 1
 
     @property
     def limit(self) -> float:
@@ -56,7 +48,7 @@ class LimitCheck:
 
     @property
     def failed(self) -> bool:
-        return past_limit(self.name, self.change, self.size)
+        return self.harm * self.change > self.size + ROUNDING
 
     @property
     def unsure(self) -> bool:

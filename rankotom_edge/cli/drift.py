@@ -65,10 +65,8 @@ def drift(
         measured = measure_drift(
             before.predictions,
             after.predictions,
-            reference_model=before.model,
-            candidate_model=after.model,
-            reference_temperature=before.temperature,
-            candidate_temperature=after.temperature,
+            models=(before.model, after.model),
+            temperatures=(before.temperature, after.temperature),
             size_ratio=size_ratio,
             latency_ms=latency_ms,
             resamples=bootstrap.resamples,

@@ -263,8 +263,8 @@ def test_the_json_holds_the_contract(make_predictions: MakePredictions) -> None:
     drift = measure_drift(
         make_predictions(),
         make_predictions(noise=0.3),
-        candidate_model={"name": "int8"},
-        candidate_temperature=0.7,
+        models=(None, {"name": "int8"}),
+        temperatures=(None, 0.7),
         size_ratio=0.26,
         latency_ms=(5.0, 2.0),
         resamples=20,

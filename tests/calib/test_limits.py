@@ -1,7 +1,7 @@
 import pytest
 
 from calib.intervals import Interval
-from calib.limits import LimitCheck, Verdict, harm_of, past_limit
+from calib.limits import LimitCheck, Verdict
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,17 @@ def test_a_limit_is_passed_only_in_its_harmful_direction(
     assert LimitCheck(name, change, Interval(change, change), 0.005).failed is failed
 
 
-def test_only_a_fall_of_accuracy_does_harm() -> None:
-    assert [harm_of(name) for name in ("ece", "aece", "accuracy", "flips")] == [1, 1, -1, 1]
+def test_a_limit_has_the_sign_of_the_harm() -> None:
+    nothing = Interval(0, 0)
+    limits = [LimitCheck(name, 0, nothing, 0.5).limit for name in ("ece", "accuracy", "flips")]
+    assert limits == [0.5, -0.5, 0.5]
 
 
 def test_a_limit_allows_for_rounding() -> None:
-    assert not past_limit("ece", 0.905 - 0.9, 0.005)
-    assert past_limit("ece", 0.00501, 0.005)
+    on_limit, change = 0.905 - 0.9, 0.00501
+    assert on_limit > 0.005
+    assert not LimitCheck("ece", on_limit, Interval(0, 0.01), 0.005).failed
+    assert LimitCheck("ece", change, Interval(0, 0.01), 0.005).failed
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Reports are looked at: what they say, in how many columns, with and without colour."""
 
 from io import BytesIO, StringIO, TextIOWrapper
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def evaluated(temperature: float = 1.0) -> Evaluation:
     return evaluate(predictions(temperature), resamples=100)
 
 
-def drifted(noise: float = 0.5, **known: float) -> Drift:
+def drifted(noise: float = 0.5, **known: Any) -> Drift:
     return measure_drift(predictions(), predictions(noise=noise), resamples=100, **known)
 
 
@@ -222,8 +223,7 @@ def test_the_report_has_size_latency_and_temperature_only_where_known() -> None:
     known = drifted(
         size_ratio=0.26,
         latency_ms=(5.0, 2.0),
-        reference_temperature=0.6,
-        candidate_temperature=0.62,
+        temperatures=(0.6, 0.62),
     )
     text = printed(drift_report(known, judge(known), Limits()))
     assert "26 %" in text
@@ -273,7 +273,7 @@ def test_a_thousand_classes_do_not_flood_the_screen() -> None:
 def test_names_are_shown_as_they_are_and_never_read_as_markup() -> None:
     names = ("[bold]", "[/nothing]")
     read = Predictions(np.full((4, 2), 0.5), np.array([0, 1, 0, 1]), classes=names)
-    drift = measure_drift(read, read, reference_model={"name": "[/red]"}, resamples=10)
+    drift = measure_drift(read, read, models=({"name": "[/red]"}, None), resamples=10)
     report = drift_report(drift, judge(drift), Limits())
     for text in (printed(evaluation_report(drift.reference)), printed(report)):
         assert all(name in text for name in (*names, "[/red]"))

@@ -124,9 +124,11 @@ def test_what_is_known_has_its_units(make_predictions: MakePredictions) -> None:
     drift = measure_drift(
         make_predictions(),
         make_predictions(),
-        reference_model={"bytes": 11_200_000},
-        candidate_model={"bytes": 2_900_000, "layers_in_fp32": ["conv1", "layer1.0.conv1"]},
-        reference_temperature=0.835,
+        models=(
+            {"bytes": 11_200_000},
+            {"bytes": 2_900_000, "layers_in_fp32": ["conv1", "layer1.0.conv1"]},
+        ),
+        temperatures=(0.835, None),
         size_ratio=0.26,
         latency_ms=(5.0, 2.0),
         resamples=10,
