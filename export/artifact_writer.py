@@ -1,64 +1,60 @@
-"""The model file: a graph and its card, written whole or not at all."""
+"""Write a model file, a graph with its card, whole or not at all."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from calib.errors import RankotomError
-from calib.evaluation import Evaluation
-from calib.files import replacing
+from calib.files import replace_file
 from rankotom_edge.model.artifact import TEMPERATURE as TEMPERATURE
 from rankotom_edge.model.artifact import Artifact, read_artifact
 from rankotom_edge.model.card import PREFIX, ModelCard
 
 
 @contextmanager
-def written(model: onnx.ModelProto, card: ModelCard, path: Path) -> Iterator[Artifact]:
-    """The file under a temporary name, read back; it takes its place if the block does not object.
-
-    The same graph and card give the same bytes.
-    """
-    with replacing(path) as temporary:
-        temporary.write_bytes(serialised(model, card))
+def stage_artifact(model: onnx.ModelProto, card: ModelCard, path: Path) -> Iterator[Artifact]:
+    """Write the file under a temporary name and read it back; it moves to ``path`` only if the
+    block raises no error."""
+    with replace_file(path) as temporary:
+        temporary.write_bytes(serialize(model, card))
         yield read_artifact(temporary)
 
 
 def write_artifact(model: onnx.ModelProto, card: ModelCard, path: Path) -> Artifact:
-    with written(model, card, path):
+    with stage_artifact(model, card, path):
         pass
     return read_artifact(path)
 
 
-def serialised(model: onnx.ModelProto, card: ModelCard) -> bytes:
-    described = onnx.ModelProto()
-    described.CopyFrom(model)
-    set_temperature(described, card.temperature)
-    kept = {
+def serialize(model: onnx.ModelProto, card: ModelCard) -> bytes:
+    """The same graph and card give the same bytes."""
+    complete = onnx.ModelProto()
+    complete.CopyFrom(model)
+    set_temperature(complete, card.temperature)
+    other_metadata = {
         entry.key: entry.value for entry in model.metadata_props if not entry.key.startswith(PREFIX)
     }
-    del described.metadata_props[:]
-    onnx.helper.set_model_props(described, kept | card.as_metadata())
-    content: bytes = described.SerializeToString(deterministic=True)
+    del complete.metadata_props[:]
+    onnx.helper.set_model_props(complete, other_metadata | card.as_metadata())
+    content: bytes = complete.SerializeToString(deterministic=True)
     return content
 
 
-def temperature_of(model: onnx.ModelProto) -> float:
-    return float(numpy_helper.to_array(_temperature(model)))
+def get_temperature(model: onnx.ModelProto) -> float:
+    return float(numpy_helper.to_array(_temperature_tensor(model)))
 
 
 def set_temperature(model: onnx.ModelProto, temperature: float) -> None:
-    """In the very form in which ``rankotom_edge.model.artifact`` looks for it."""
+    """A float32 initializer, in the form that ``rankotom_edge.model.artifact`` reads."""
     value = np.array(temperature, dtype=np.float32)
-    _temperature(model).CopyFrom(numpy_helper.from_array(value, TEMPERATURE))
+    _temperature_tensor(model).CopyFrom(numpy_helper.from_array(value, TEMPERATURE))
 
 
-def _temperature(model: onnx.ModelProto) -> onnx.TensorProto:
+def _temperature_tensor(model: onnx.ModelProto) -> onnx.TensorProto:
     initializer: onnx.TensorProto
     for initializer in model.graph.initializer:
         if initializer.name == TEMPERATURE:
@@ -67,12 +63,3 @@ def _temperature(model: onnx.ModelProto) -> onnx.TensorProto:
         f"The graph has no initializer {TEMPERATURE!r}, so it cannot be calibrated. "
         "Export it from its checkpoint again."
     )
-
-
-def figures_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Six decimals of a share are more than any interval; the model is the file itself."""
-    figures = {key: value for key, value in evaluation.as_json().items() if key != "model"}
-    rounded: dict[str, Any] = json.loads(
-        json.dumps(figures), parse_float=lambda digits: round(float(digits), 6)
-    )
-    return rounded

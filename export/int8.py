@@ -1,6 +1,6 @@
-"""From FP32 to bytes: weights per channel, activations by ranges seen on real faces.
+"""Quantize an FP32 model to INT8: weights per channel, activations by their ranges on real faces.
 
-The head, softmax and temperature stay as they are: confidence lives there.
+The head, softmax and temperature stay in FP32, because confidence is computed there.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from calib.errors import RankotomError
-from export.artifact_writer import set_temperature, temperature_of
+from export.artifact_writer import get_temperature, set_temperature
 from rankotom_edge.model.artifact import INPUT
 from rankotom_edge.model.machine import Target
 from rankotom_edge.model.onnx_runtime import (
-    REFUSALS,  # first: it tells ONNX Runtime not to call out
+    REFUSALS,  # first: it switches off ONNX Runtime's telemetry
 )
 
 # isort: split
@@ -39,31 +39,29 @@ CALIBRATIONS: dict[Calibration, tuple[CalibrationMethod, dict[str, float]]] = {
     "percentile 99.99": (CalibrationMethod.Percentile, {"percentile": 99.99}),
     "percentile 99.999": (CalibrationMethod.Percentile, {"percentile": 99.999}),
 }
-CALIBRATION_FACES = 512
+CALIBRATION_FACES = 512  # chosen by eye
 # All activations of a batch are in memory at once: about 1.6 MB a face.
 BATCH = 32
 LOWEST = "lowest_float"
-NOT_ONE = 2.0
 LAYER_OPERATORS = ("Conv", "Relu", "Add")
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How numbers become bytes for a kind of machine."""
+    """How activations and weights become INT8 for a kind of machine."""
 
     name: str
     targets: tuple[Target, ...]
     activations: QuantType
     symmetric: bool  # every zero point is 0
-    # Two products of a byte and 8-bit weights overflow the 16 bits in which x86 kernels without
-    # VNNI add them (on a Zen 3, 14 % of the faces changed their expression); of 7-bit weights
-    # they never do, and a file travels.
+    # x86 kernels without VNNI add two products in 16 bits. With 8-bit weights that overflows, with
+    # 7-bit weights never, so one file gives the same answers on every x86 CPU.
     short_weights: bool
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """An asymmetric range absorbs the Relu before it. A symmetric one cannot, so there the Relu
-        stays in floats, right behind its convolution, where TensorRT fuses the two."""
+        """An asymmetric range absorbs the Relu before it. With a symmetric one the Relu stays in
+        floats, right after its convolution, and TensorRT fuses the two."""
         return LAYER_OPERATORS if not self.symmetric else ("Conv", "Add")
 
 
@@ -75,23 +73,23 @@ def scheme_for(target: Target) -> Scheme:
     return next(scheme for scheme in (U8S8, S8S8) if target in scheme.targets)
 
 
-def prepared(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Shapes inferred and constants folded, as ONNX Runtime wants it before it quantizes."""
-    # It would fold a division by 1 away, and with it the place of the temperature to come.
-    lasting = copy.deepcopy(model)
-    set_temperature(lasting, NOT_ONE)
-    with _silence(), TemporaryDirectory() as folder:
-        given, ready = Path(folder) / "given.onnx", Path(folder) / "ready.onnx"
-        onnx.save(lasting, given)
-        # The graph's shapes are fixed but for n, so plain shape inference suffices.
-        quant_pre_process(given, ready, skip_symbolic_shape=True)
-        result = onnx.load(ready)
-    set_temperature(result, temperature_of(model))
+def prepare(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Infer shapes and fold constants, as ONNX Runtime's quantizer expects."""
+    # It would fold a division by a temperature of 1 away; a later temperature needs that division.
+    hot = copy.deepcopy(model)
+    set_temperature(hot, 2.0)
+    with _quiet_quantizer(), TemporaryDirectory() as folder:
+        before, after = Path(folder) / "before.onnx", Path(folder) / "after.onnx"
+        onnx.save(hot, before)
+        # All shapes except n are fixed, so plain shape inference is enough.
+        quant_pre_process(before, after, skip_symbolic_shape=True)
+        result = onnx.load(after)
+    set_temperature(result, get_temperature(model))
     return result
 
 
-def layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """The convolutions by name, each with the Relu and Add that its result runs through."""
+def find_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
+    """The convolutions by name, each with its own node and the Relu and Add that follow it."""
     owner: dict[str, str] = {}
     found: dict[str, list[str]] = {}
     for node in model.graph.node:
@@ -108,23 +106,25 @@ def layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
     return {layer: tuple(nodes) for layer, nodes in found.items()}
 
 
-def quantizable(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """All layers but the first. It has one channel in and next to no weights: in FP32 it takes a
-    quarter of its time as bytes (20 and 87 us on a Zen 3), and the logits stray a quarter less."""
-    first, *others = layers(model).items()
+def quantizable_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
+    """All layers but the first, which has one input channel and few weights: INT8 gains no speed
+    there and costs precision."""
+    first, *others = find_layers(model).items()
     return dict(others or [first])
 
 
 def activation_ranges(
     model: onnx.ModelProto, faces: NDArray[np.uint8], calibration: Calibration, scheme: Scheme
 ) -> TensorsData:
-    """What each activation was seen to span; ``faces``: (n, channels, size, size)."""
+    """The range of each activation; ``faces`` are (n, channels, size, size), and enough of them
+    are sampled."""
     method, options = CALIBRATIONS[calibration]
-    with _silence(), TemporaryDirectory() as folder:
-        given = Path(folder) / "given.onnx"
-        onnx.save(model, given)
+    faces = evenly_spaced(faces, CALIBRATION_FACES)
+    with _quiet_quantizer(), TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        onnx.save(model, path)
         calibrator = create_calibrator(
-            given,
+            path,
             LAYER_OPERATORS,
             augmented_model_path=str(Path(folder) / "augmented.onnx"),
             calibrate_method=method,
@@ -135,26 +135,37 @@ def activation_ranges(
         return calibrator.compute_data()
 
 
-def quantized(
+def evenly_spaced(faces: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+    """At most ``count`` faces from the whole range, because data sets are often sorted."""
+    if len(faces) <= count:
+        return faces
+    chosen: NDArray[np.uint8] = faces[
+        np.linspace(0, len(faces) - 1, count).round().astype(np.int64)
+    ]
+    return chosen
+
+
+def quantize(
     model: onnx.ModelProto, ranges: TensorsData, scheme: Scheme, in_fp32: frozenset[str]
 ) -> onnx.ModelProto:
-    """The prepared model with QuantizeLinear and DequantizeLinear around all but these layers."""
+    """Insert QuantizeLinear and DequantizeLinear around all layers of a prepared model, except
+    those ``in_fp32``."""
     nodes = [
         node
-        for layer, names in quantizable(model).items()
+        for layer, names in quantizable_layers(model).items()
         if layer not in in_fp32
         for node in names
     ]
-    if not nodes:  # to ONNX Runtime an empty list is all of them
+    if not nodes:  # ONNX Runtime takes an empty list for all nodes
         return copy.deepcopy(model)
     options: dict[str, Any] = {
         "ActivationSymmetric": scheme.symmetric,
         "WeightSymmetric": True,
-        # TensorRT's parser refuses int32 biases; ONNX Runtime makes them itself when it loads.
+        # TensorRT refuses int32 biases; ONNX Runtime quantizes float biases itself on loading.
         "QuantizeBias": False,
         "OpTypesToExcludeOutputQuantization": list(scheme.operators) if scheme.symmetric else [],
     }
-    with _silence():
+    with _quiet_quantizer():
         quantizer = QDQQuantizer(
             copy.deepcopy(model),
             True,  # per channel
@@ -170,46 +181,45 @@ def quantized(
         quantizer.quantize_model()
         quantizer.model.topological_sort()
     result: onnx.ModelProto = quantizer.model.model
-    keep_in_floats(result, in_fp32)
+    _keep_in_fp32(result, in_fp32)
     return result
 
 
-def keep_in_floats(model: onnx.ModelProto, restored: frozenset[str]) -> None:
-    """Set what ``restored`` convolutions are given apart from its DequantizeLinear, in place.
+def _keep_in_fp32(model: onnx.ModelProto, layers: frozenset[str]) -> None:
+    """Insert a Max with the lowest float before these convolutions, in place.
 
-    Between a DequantizeLinear and a QuantizeLinear ONNX Runtime quantizes the weights itself when
-    it loads the graph (its pull request 22969), restored or not. A maximum with the least float is
-    the same number, and stands in its way.
+    When ONNX Runtime loads a graph, it quantizes every convolution between a DequantizeLinear and a
+    QuantizeLinear (its pull request 22969). The Max changes no number and breaks that pattern.
     """
     graph = model.graph
-    makers = {name: node.op_type for node in graph.node for name in node.output}
+    operators = {name: node.op_type for node in graph.node for name in node.output}
     nodes = []
     for node in graph.node:
-        given = node.input[0] if node.input else ""
-        if node.name in restored and makers.get(given) == "DequantizeLinear":
-            node.input[0] = f"{given}.{node.name}"
+        source = node.input[0] if node.input else ""
+        if node.name in layers and operators.get(source) == "DequantizeLinear":
+            node.input[0] = f"{source}.{node.name}"
             nodes.append(
-                helper.make_node("Max", [given, LOWEST], [node.input[0]], f"{node.name}.in_fp32")
+                helper.make_node("Max", [source, LOWEST], [node.input[0]], f"{node.name}.in_fp32")
             )
         nodes.append(node)
     if len(nodes) > len(graph.node):
-        least = np.array(np.finfo(np.float32).min, dtype=np.float32)
-        graph.initializer.append(numpy_helper.from_array(least, LOWEST))
+        lowest = np.array(np.finfo(np.float32).min, dtype=np.float32)
+        graph.initializer.append(numpy_helper.from_array(lowest, LOWEST))
         del graph.node[:]
         graph.node.extend(nodes)
 
 
 class _Faces(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
     def __init__(self, faces: NDArray[np.uint8]) -> None:
-        self._left = iter([{INPUT: np.ascontiguousarray(faces)}])
+        self._batches = iter([{INPUT: np.ascontiguousarray(faces)}])
 
     def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
-        return next(self._left, None)
+        return next(self._batches, None)
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """ONNX Runtime's quantizer prints its progress and logs advice that is taken already."""
+def _quiet_quantizer() -> Iterator[None]:
+    """Hide the progress and the advice that ONNX Runtime prints, and make its errors ours."""
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)
@@ -217,12 +227,12 @@ def _silence() -> Iterator[None]:
         with contextlib.redirect_stdout(io.StringIO()):
             yield
     except REFUSALS as error:
-        words = str(error).strip().splitlines()[0]
-        raise RankotomError(f"ONNX Runtime could not quantize the model: {words}") from error
+        reason = str(error).strip().splitlines()[0]
+        raise RankotomError(f"ONNX Runtime could not quantize the model: {reason}") from error
     except OSError as error:
         raise RankotomError(
-            f"Cannot write the model in between to {gettempdir()}: {error.strerror}. Make room "
-            "there, or name another folder in TMPDIR."
+            f"Cannot write a temporary model to {gettempdir()}: {error.strerror}. Free some space "
+            "there, or set TMPDIR to another folder."
         ) from error
     finally:
         root.setLevel(level)

@@ -1,7 +1,10 @@
-"""Who says whether a smaller model still does what its parent did: with labels, or without.
+"""The judges: does a smaller model predict as its parent does? With labels, or without.
 
-Each fits, chooses and searches on its choosing faces and gives its verdict on the judging ones.
+A judge fits the temperature and compares settings on its calibration faces. It gives its verdict on
+the held-out faces.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,51 +15,46 @@ from numpy.typing import NDArray
 
 from calib.agreement import Agreement, measure_agreement
 from calib.arrays import FloatArray
-from calib.drift import (
-    DEFAULT_LIMITS,
-    Drift,
-    LimitCheck,
-    Limits,
-    Verdict,
-    judge,
-    measure_drift,
-)
+from calib.drift import Drift, judge, measure_drift
 from calib.errors import RankotomError
+from calib.limits import DEFAULT_LIMITS, LimitCheck, Limits, Verdict
 from calib.metrics import ece, nll
 from calib.predictions import Predictions
 from calib.resampling import RESAMPLES
 from calib.temperature import at_bound, fit_temperature, match_temperature, softmax
-from export.predict import LabelledFaces
+from export.predict import LabelledFaces, predict, run_model
 from export.unlabelled import UnlabelledFaces
+from rankotom_edge.model.artifact import PROBABILITIES, Artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
+from rankotom_edge.model.onnx_runtime import open_session
 
-# Beyond what few faces or another data set explain.
-FAR_LESS = 0.2
-SAME_TEMPERATURE = 1e-3  # what rounding leaves of a fit on the same faces
-FEWEST = 20
+# Both chosen by eye.
+MAX_ACCURACY_DROP = 0.2  # more than a small sample or another data set explains
+MIN_FACES = 20
+ROUNDING = 1e-3  # of a temperature that is fitted twice on the same faces
 
-Faces = NDArray[np.uint8]
+Faces = NDArray[np.uint8]  # (n, channels, size, size)
 
 
 @dataclass(frozen=True)
-class Harm:
-    """What a candidate does to its parent's figures on the choosing faces.
+class Degradation:
+    """The change of NLL and ECE from parent to candidate on the calibration faces.
 
-    Without labels ``nll`` is how far it strays from the parent's own probabilities (the
-    Kullback-Leibler divergence), and its ECE is unknown.
+    Without labels ``nll`` is the Kullback-Leibler divergence from the parent's probabilities, and
+    ECE is unknown.
     """
 
     nll: float
     ece: float | None
 
     @property
-    def both(self) -> float:
+    def total(self) -> float:
         return self.nll + (self.ece or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """The verdict and, of the two, what the judge could measure."""
+class Judgement:
+    """A verdict and its measurements: a drift with labels, an agreement without."""
 
     verdict: Verdict
     drift: Drift | None = None
@@ -64,119 +62,151 @@ class Judged:
 
 
 class Judge(Protocol):
-    """Faces are (n, channels, size, size), logits (n, k) of them."""
+    """Logits are (n, classes)."""
 
     @property
-    def choosing(self) -> Faces: ...
+    def calibration_faces(self) -> Faces: ...
 
     @property
-    def judging(self) -> Faces: ...
+    def held_out_faces(self) -> Faces: ...
 
     @property
-    def used(self) -> tuple[FacesUsed, FacesUsed]:
-        """What was chosen on, and what was judged on."""
+    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
+        """The calibration faces and the held-out faces, for the card."""
 
-    def fit(self, logits: FloatArray) -> float:
-        """The temperature, by the choosing faces."""
+    def fit_temperature(self, logits: FloatArray) -> float:
+        """From logits of the calibration faces."""
 
-    def harm(self, logits: FloatArray, temperature: float) -> Harm:
-        """On the choosing faces."""
+    def degradation(self, logits: FloatArray, temperature: float) -> Degradation:
+        """From logits of the calibration faces."""
 
-    def judged(self, logits: FloatArray, temperature: float) -> Judged:
-        """On the judging faces."""
+    def judge(self, logits: FloatArray, temperature: float) -> Judgement:
+        """From logits of the held-out faces."""
 
 
 @dataclass(frozen=True, eq=False)
-class WithLabels:
-    """Judges by accuracy and calibration; ``parent_*`` are the parent's calibrated answers."""
+class LabelledJudge:
+    """Judges by accuracy and calibration; ``parent_on_*`` are the parent's own predictions."""
 
-    choose: LabelledFaces
-    report: LabelledFaces
-    parent_choosing: Predictions
-    parent_judging: Predictions
+    calibration: LabelledFaces
+    held_out: LabelledFaces
+    parent_on_calibration: Predictions
+    parent_on_held_out: Predictions
     limits: Limits = DEFAULT_LIMITS
     resamples: int = RESAMPLES
     seed: int = 0
 
-    @property
-    def choosing(self) -> Faces:
-        return self.choose.pixels
+    @classmethod
+    def of_parent(
+        cls,
+        parent: Artifact,
+        calibration: LabelledFaces,
+        held_out: LabelledFaces,
+        limits: Limits,
+        resamples: int,
+        seed: int,
+    ) -> LabelledJudge:
+        """Run the parent, and refuse faces that are too few or not what it was trained for."""
+        check_face_count(calibration.used, held_out.used)
+        on_calibration, on_held_out = predict(parent, calibration), predict(parent, held_out)
+        check_parent_accuracy(parent.card, on_calibration, calibration.used)
+        return cls(calibration, held_out, on_calibration, on_held_out, limits, resamples, seed)
 
     @property
-    def judging(self) -> Faces:
-        return self.report.pixels
+    def calibration_faces(self) -> Faces:
+        return self.calibration.pixels
 
     @property
-    def used(self) -> tuple[FacesUsed, FacesUsed]:
-        return self.choose.used, self.report.used
+    def held_out_faces(self) -> Faces:
+        return self.held_out.pixels
 
-    def fit(self, logits: FloatArray) -> float:
-        """Fitted as the parent's was, less what these faces would move that one by: few faces, or
-        others than it was fitted on, are nothing to hold against the smaller model."""
-        fitted = fit_temperature(logits, self.choose.labels)
-        return fitted if at_bound(fitted) else fitted / self._parents_move
+    @property
+    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
+        return self.calibration.used, self.held_out.used
+
+    def fit_temperature(self, logits: FloatArray) -> float:
+        """Fit it, and divide out the factor by which these faces would change the parent's.
+
+        Small samples, or faces other than the parent was calibrated on, are not the candidate's
+        fault.
+        """
+        fitted = fit_temperature(logits, self.calibration.labels)
+        return fitted if at_bound(fitted) else fitted / self._parent_factor
 
     @cached_property
-    def _parents_move(self) -> float:
-        """What the parent's temperature would be multiplied by; 1 on the faces of its own."""
+    def _parent_factor(self) -> float:
+        """1 on the faces that the parent was calibrated on."""
         tiny = np.finfo(np.float64).tiny
-        logs = np.log(np.maximum(self.parent_choosing.probabilities, tiny))
-        moved = fit_temperature(logs, self.choose.labels)
-        return 1.0 if at_bound(moved) or abs(moved - 1) < SAME_TEMPERATURE else moved
+        logits = np.log(np.maximum(self.parent_on_calibration.probabilities, tiny))
+        factor = fit_temperature(logits, self.calibration.labels)
+        return 1.0 if at_bound(factor) or abs(factor - 1) < ROUNDING else factor
 
-    def harm(self, logits: FloatArray, temperature: float) -> Harm:
-        before, after = self.parent_choosing, self._answers(logits, temperature, self.choose)
-        (nll_was, ece_was), (nll_is, ece_is) = _nll_and_ece(before), _nll_and_ece(after)
-        return Harm(nll_is - nll_was, ece_is - ece_was)
+    def degradation(self, logits: FloatArray, temperature: float) -> Degradation:
+        candidate = self._predictions(logits, temperature, self.calibration)
+        (nll_before, ece_before), (nll_after, ece_after) = (
+            _nll_and_ece(each) for each in (self.parent_on_calibration, candidate)
+        )
+        return Degradation(nll_after - nll_before, ece_after - ece_before)
 
-    def judged(self, logits: FloatArray, temperature: float) -> Judged:
+    def judge(self, logits: FloatArray, temperature: float) -> Judgement:
         drift = measure_drift(
-            self.parent_judging,
-            self._answers(logits, temperature, self.report),
+            self.parent_on_held_out,
+            self._predictions(logits, temperature, self.held_out),
             resamples=self.resamples,
             seed=self.seed,
         )
-        return Judged(judge(drift, self.limits), drift=drift)
+        return Judgement(judge(drift, self.limits), drift=drift)
 
-    def _answers(self, logits: FloatArray, temperature: float, faces: LabelledFaces) -> Predictions:
-        classes = self.parent_judging.classes
+    def _predictions(
+        self, logits: FloatArray, temperature: float, faces: LabelledFaces
+    ) -> Predictions:
+        classes = self.parent_on_held_out.classes
         return Predictions.from_logits(logits, faces.labels, classes, faces.votes, temperature)
 
 
 @dataclass(frozen=True, eq=False)
-class WithoutLabels:
-    """Judges by agreement; ``parent_*`` are the parent's calibrated probabilities."""
+class UnlabelledJudge:
+    """Judges by agreement; ``parent_on_*`` are the parent's own probabilities."""
 
     faces: UnlabelledFaces
-    parent_choosing: FloatArray
-    parent_judging: FloatArray
+    parent_on_calibration: FloatArray
+    parent_on_held_out: FloatArray
     classes: tuple[str, ...]
     limits: Limits = DEFAULT_LIMITS
 
-    @property
-    def choosing(self) -> Faces:
-        return self.faces.calibrate
+    @classmethod
+    def of_parent(cls, parent: Artifact, faces: UnlabelledFaces, limits: Limits) -> UnlabelledJudge:
+        session, title = open_session(parent.path), f"running {parent.card.name}"
+        on_calibration, on_held_out = (
+            run_model(session, pixels, (PROBABILITIES,), title)[0].astype(np.float64)
+            for pixels in (faces.calibration, faces.held_out)
+        )
+        return cls(faces, on_calibration, on_held_out, parent.card.labels, limits)
 
     @property
-    def judging(self) -> Faces:
-        return self.faces.judge
+    def calibration_faces(self) -> Faces:
+        return self.faces.calibration
 
     @property
-    def used(self) -> tuple[FacesUsed, FacesUsed]:
-        return self.faces.calibrated_on, self.faces.judged_on
+    def held_out_faces(self) -> Faces:
+        return self.faces.held_out
 
-    def fit(self, logits: FloatArray) -> float:
-        return match_temperature(logits, self.parent_choosing)
+    @property
+    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
+        return self.faces.used
 
-    def harm(self, logits: FloatArray, temperature: float) -> Harm:
+    def fit_temperature(self, logits: FloatArray) -> float:
+        return match_temperature(logits, self.parent_on_calibration)
+
+    def degradation(self, logits: FloatArray, temperature: float) -> Degradation:
         tiny = np.finfo(np.float64).eps
-        said, meant = softmax(logits, temperature), self.parent_choosing
-        logs = np.log(np.maximum(meant, tiny)) - np.log(np.maximum(said, tiny))
-        return Harm(float((meant * logs).sum(axis=1).mean()), None)
+        candidate, parent = softmax(logits, temperature), self.parent_on_calibration
+        log_ratio = np.log(np.maximum(parent, tiny)) - np.log(np.maximum(candidate, tiny))
+        return Degradation(float((parent * log_ratio).sum(axis=1).mean()), None)
 
-    def judged(self, logits: FloatArray, temperature: float) -> Judged:
-        said = softmax(logits, temperature)
-        agreement = measure_agreement(self.parent_judging, said, self.classes)
+    def judge(self, logits: FloatArray, temperature: float) -> Judgement:
+        candidate = softmax(logits, temperature)
+        agreement = measure_agreement(self.parent_on_held_out, candidate, self.classes)
         check = LimitCheck(
             "flips", agreement.flip_rate, agreement.flips_interval, self.limits.flips
         )
@@ -185,29 +215,31 @@ class WithoutLabels:
             reasons=(check.reason(),) if check.failed else (),
             unsure=(check.doubt(agreement.n),) if check.unsure else (),
         )
-        return Judged(verdict, agreement=agreement)
+        return Judgement(verdict, agreement=agreement)
 
 
-def check_enough(*parts: FacesUsed) -> None:
+def check_face_count(*parts: FacesUsed) -> None:
     for faces in parts:
-        if faces.count < FEWEST:
+        if faces.count < MIN_FACES:
             raise RankotomError(
-                f"{faces.name} has {faces.count} faces; to choose or to judge takes {FEWEST}. "
-                "Is the data set whole?"
+                f"{faces.name} has {faces.count} faces, and at least {MIN_FACES} are needed. "
+                "Is the data set complete?"
             )
 
 
-def check_known_faces(card: ModelCard, said: Predictions, faces: FacesUsed) -> None:
-    """Noise, other pictures or other labels are no faces to quantize or to judge by.
-
-    Its parent tells: where it is right far less often than its card says, they are not its kind.
-    """
-    right, promised = float(np.mean(said.correct)), float(card.figures["accuracy"])
-    if right < promised - FAR_LESS:
+def check_parent_accuracy(card: ModelCard, predictions: Predictions, faces: FacesUsed) -> None:
+    """Refuse noise, other pictures and wrong labels: on those the parent is right far less often
+    than its card says."""
+    measured, expected = (
+        float(np.mean(predictions.correct)),
+        card.evaluation.metrics["accuracy"].value,
+    )
+    assert expected is not None
+    if measured < expected - MAX_ACCURACY_DROP:
         raise RankotomError(
-            f"{card.name} is right on {right:.0%} of the {faces.count:,} faces of {faces.name}, "
-            f"and on {promised:.0%} by its card: these are not faces of its kind, or not their "
-            "labels. Look at the data folder."
+            f"{card.name} is right on {measured:.0%} of the {faces.count:,} faces of {faces.name}, "
+            f"and its card says {expected:.0%}. The pictures or the labels are not what it was "
+            "trained for; look at the data folder."
         )
 
 

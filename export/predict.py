@@ -1,4 +1,4 @@
-"""What a model file says about the faces of a data set; needs no torch, so it runs on a device."""
+"""Predictions of a model file on a data set; needs no torch, so it also runs on a device."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BATCH = 64
 
 @dataclass(frozen=True, eq=False)
 class LabelledFaces:
-    """A data set's faces as a model takes them, and its labels in the model's order."""
+    """A data set's faces in the model's crop, and their labels in the model's order."""
 
     used: FacesUsed
     pixels: NDArray[np.uint8]  # (n, channels, size, size)
@@ -35,12 +35,12 @@ class LabelledFaces:
 def labelled_faces(
     faces: FaceSet, crop: CropContract, classes: tuple[str, ...], cache: Path
 ) -> LabelledFaces:
-    """``classes`` are the model's: a data set may know fewer of them, but no others."""
+    """``classes`` are the model's; a data set may have fewer of them, but no others."""
     unknown = [name for name in faces.classes if name not in classes]
     if faces.labels is None or unknown:
-        found = f"{', '.join(unknown)} too" if faces.classes else "no labels"
+        found = f"also has {', '.join(unknown)}" if faces.classes else "has no labels"
         raise RankotomError(
-            f"{faces.name} cannot judge a model that knows {', '.join(classes)}: it has {found}."
+            f"{faces.name} cannot measure a model of {', '.join(classes)}: it {found}."
         )
     columns = np.array([classes.index(name) for name in faces.classes], dtype=np.int64)
     labels = columns[faces.labels]
@@ -61,8 +61,8 @@ def faces_hash(pixels: NDArray[np.uint8], labels: IntArray) -> str:
 
 def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
     session = open_session(artifact.path, optimise=not needs_exact_arithmetic(artifact.card))
-    logits, probabilities = answers(
-        session, faces.pixels, (LOGITS, PROBABILITIES), f"asking {artifact.card.name}"
+    logits, probabilities = run_model(
+        session, faces.pixels, (LOGITS, PROBABILITIES), f"running {artifact.card.name}"
     )
     return Predictions(
         probabilities=probabilities.astype(np.float64),
@@ -73,14 +73,13 @@ def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
     )
 
 
-def answers(
+def run_model(
     session: InferenceSession,
     pixels: NDArray[np.uint8],
     outputs: tuple[str, ...],
     title: str | None = None,
 ) -> tuple[NDArray[np.float32], ...]:
-    """The named outputs for all faces, a batch at a time; a title is that of a progress bar on
-    standard error."""
+    """The named outputs for all faces, in batches; a title shows a progress bar on stderr."""
     console = Console(stderr=True)
     starts = track(
         range(0, len(pixels), BATCH),

@@ -1,35 +1,20 @@
-"""From an FP32 model file to a smaller one that the gate lets through; needs no torch."""
+"""Make a smaller model file from an FP32 one, and write it if the gate passes; needs no torch."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import onnx
 
-from calib.drift import Drift
 from calib.errors import RankotomError
 from calib.temperature import at_bound
-from export.artifact_writer import figures_of, serialised, write_artifact
-from export.candidate import Attempt, Trial, Weighed
-from export.fp16 import halved
-from export.gate import Kept, LayerHarm, blame, fewest_restored
-from export.int8 import (
-    CALIBRATION_FACES,
-    CALIBRATIONS,
-    S8S8,
-    Calibration,
-    activation_ranges,
-    layers,
-    prepared,
-    quantizable,
-    quantized,
-    scheme_for,
-)
-from export.judges import Faces, Harm, Judge, Judged
-from export.temporary_folder import scratch
+from export.artifact_writer import serialize, write_artifact
+from export.fp16 import check_activations_fit, convert_to_fp16
+from export.gate import Gate
+from export.int8 import find_layers, prepare, quantizable_layers
+from export.judges import Judge, Judgement
+from export.search import SearchResult, ShowProgress, search_int8
+from export.temporary_folder import temporary_folder
 from export.tensorrt.graph_rules import tensorrt_problems
 from rankotom_edge import __version__
 from rankotom_edge.model.artifact import Artifact
@@ -37,78 +22,51 @@ from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.machine import Target
 
 Precision = Literal["int8", "fp16"]
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A way to calibrate and what came of it on the choosing faces."""
-
-    calibration: Calibration
-    temperature: float
-    harm: Harm
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "calibration": self.calibration,
-            "temperature": self.temperature,
-            "nll": self.harm.nll,
-            "ece": self.harm.ece,
-        }
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
-    """The best that was found, and how."""
-
-    attempt: Attempt
-    weighed: Weighed
-    tried: tuple[Tried, ...] = ()
-    blamed: tuple[LayerHarm, ...] = ()  # none where the gate said yes at once
-    restored: Kept = frozenset()
-    judgements: int = 1
-
-    @property
-    def calibration(self) -> Calibration | None:
-        best = min(self.tried, key=lambda each: each.harm.nll, default=None)
-        return None if best is None else best.calibration
-
-
-@dataclass(frozen=True, eq=False)
-class Shrunk:
+class SmallerModel:
     parent: Artifact
-    artifact: Artifact | None  # None where the gate said no and the candidate was not to be kept
-    judged: Judged
-    made: Made
+    artifact: Artifact | None  # None if the gate rejected it and it was not to be kept
+    judgement: Judgement
+    search: SearchResult
     card: ModelCard
-    output: Path  # where it was to be
+    output: Path  # where it would be if it passed
 
     @property
     def passed(self) -> bool:
-        return self.judged.verdict.passed
+        return self.judgement.verdict.passed
+
+    @property
+    def caveat(self) -> str | None:
+        """Why its confidence is not to be trusted."""
+        if not at_bound(self.card.temperature):
+            return None
+        bound = f"{self.card.temperature:g}"
+        return f"it is not calibrated: its temperature ran into its bound of {bound}."
 
     def as_json(self) -> dict[str, object]:
-        latencies = self.made.weighed.latencies
+        search, latencies = self.search, self.search.gate_result.latencies
         return {
             "file": None if self.artifact is None else str(self.artifact.path),
             "parent": self.parent.summary(),
             "precision": self.card.precision,
             "targets": list(self.card.targets),
-            "calibration": self.made.calibration,
-            "tried": [each.as_json() for each in self.made.tried],
-            "layers": [each.as_json() for each in self.made.blamed],
+            "calibration": search.calibration,
+            "tried": [each.as_json() for each in search.calibrations],
+            "layers": [each.as_json() for each in search.layers],
             "layers_in_fp32": list(self.card.layers_in_fp32),
-            "restored": sorted(self.made.restored),
-            "judgements": self.made.judgements,
+            "restored": sorted(search.restored),
+            "judgements": search.judgements,
             "latency_ms": {
                 "reference": latencies.reference,
                 "candidate": latencies.candidate,
-                "judged": self.made.weighed.latency_judged,
+                "judged": search.gate_result.latency_judged,
             },
         }
 
 
-def shrink(
+def make_smaller_model(
     parent: Artifact,
     judge: Judge,
     precision: Precision,
@@ -117,23 +75,25 @@ def shrink(
     *,
     allow_slower: bool = False,
     keep_rejected: bool = False,
-    say: Say = lambda words: None,
-) -> Shrunk:
-    """The file is at ``output`` only if the gate says yes; a rejected one is beside it, if kept."""
+    show_progress: ShowProgress = lambda text: None,
+) -> SmallerModel:
+    """``output`` is written only if the gate passes; ``keep_rejected`` writes a rejected model
+    next to it."""
     check_parent(parent, output)
-    say("preparing the graph")
-    with scratch():
-        model = prepared(onnx.load(parent.path))
-        trial = Trial(parent, model, judge, precision, target, allow_slower=allow_slower)
-        made = as_fp16(trial, say) if precision == "fp16" else as_int8(trial, say)
-    check_rules(made.attempt.model, trial.targets)
-    place = output if made.weighed.verdict.passed else rejected_path(output)
-    card = card_of(parent, trial, made, place.stem)
+    show_progress("preparing the graph")
+    with temporary_folder():
+        model = prepare(onnx.load(parent.path))
+        gate = Gate(parent, model, judge, precision, target, allow_slower=allow_slower)
+        make = _make_fp16 if precision == "fp16" else search_int8
+        search = make(gate, show_progress)
+    _check_tensorrt_rules(search.candidate.model, gate.targets)
+    path = output if search.passed else rejected_path(output)
+    card = _make_card(gate, search, path.stem)
     artifact = None
-    if made.weighed.verdict.passed or keep_rejected:
-        artifact = write_artifact(made.attempt.model, card, place)
-    judged = described(made, card, parent, artifact)
-    return Shrunk(parent, artifact, judged, made, card, output)
+    if search.passed or keep_rejected:
+        artifact = write_artifact(search.candidate.model, card, path)
+    judgement = _complete_judgement(search, card, parent, artifact)
+    return SmallerModel(parent, artifact, judgement, search, card, output)
 
 
 def check_parent(parent: Artifact, output: Path) -> None:
@@ -143,112 +103,56 @@ def check_parent(parent: Artifact, output: Path) -> None:
         )
     if parent.path.resolve() in (output.resolve(), rejected_path(output).resolve()):
         raise RankotomError(
-            f"{output} (or, turned down, {rejected_path(output).name}) is the FP32 model itself; "
-            "choose another --output."
+            f"{output} (or {rejected_path(output).name}, if the gate rejects it) is the FP32 model "
+            "itself; choose another --output."
         )
 
 
-def as_fp16(trial: Trial, say: Say) -> Made:
-    model = halved(trial.parent_model)
-    say("looking for numbers that are too large for FP16")
-    check_fits_half(trial.parent_model, spread(trial.judge.choosing, CALIBRATION_FACES))
-    say("asking the FP16 model")
-    attempt = trial.attempt(model)
-    say("judging")
-    return Made(attempt, trial.weighed(attempt))
+def rejected_path(output: Path) -> Path:
+    return output.with_name(f"{output.stem}.rejected{output.suffix}")
 
 
-def check_fits_half(model: onnx.ModelProto, faces: Faces) -> None:
-    """A CPU computes FP16's graph in FP32, so that the gate would not see a GPU's overflow."""
-    largest, tensor = max(
-        (float(np.abs(np.array(span.range_value)).max()), name)
-        for name, span in activation_ranges(model, faces, "minmax", S8S8).items()
-    )
-    if largest > np.finfo(np.float16).max / 2:  # other faces may reach further
-        raise RankotomError(
-            f"{tensor} reaches {largest:,.0f} on these faces, too near to what FP16 can hold "
-            f"({np.finfo(np.float16).max:,.0f}). Quantize the model to INT8 instead."
-        )
+def _make_fp16(gate: Gate, show_progress: ShowProgress) -> SearchResult:
+    model = convert_to_fp16(gate.parent_model)
+    show_progress("looking for numbers that are too large for FP16")
+    check_activations_fit(gate.parent_model, gate.judge.calibration_faces)
+    show_progress("calibrating the FP16 model")
+    candidate = gate.calibrate(model)
+    show_progress("judging")
+    return SearchResult(candidate, gate.check(candidate))
 
 
-def as_int8(trial: Trial, say: Say) -> Made:
-    """The best calibration, judged; where the gate says no, with the guilty layers in FP32."""
-    model, scheme = trial.parent_model, scheme_for(trial.target)
-    faces = spread(trial.judge.choosing, CALIBRATION_FACES)
-    tried: list[Tried] = []
-    attempts = []
-    for calibration in CALIBRATIONS:
-        say(f"calibrating: {calibration}")
-        ranges = activation_ranges(model, faces, calibration, scheme)
-        attempt = trial.attempt(quantized(model, ranges, scheme, frozenset()))
-        tried.append(Tried(calibration, attempt.temperature, attempt.harm))
-        attempts.append((attempt, ranges))
-    attempt, ranges = min(attempts, key=lambda each: each[0].harm.nll)
-    say("judging")
-    first = Made(attempt, trial.weighed(attempt), tuple(tried))
-    if first.weighed.verdict.passed or not first.weighed.answers_failed:
-        return first
-
-    names = list(quantizable(model))
-
-    @cache
-    def with_layers_in_fp32(kept: Kept) -> Attempt:
-        return trial.attempt(quantized(model, ranges, scheme, kept))
-
-    def harm_of(kept: Kept) -> Harm:
-        (alone,) = frozenset(names) - kept
-        say(f"which layer is to blame: {alone} ({names.index(alone) + 1} of {len(names)})")
-        return with_layers_in_fp32(kept).harm
-
-    blamed = blame(names, harm_of)
-    judged = [replace(first, blamed=blamed)]
-
-    def passes(kept: Kept) -> bool:
-        say(f"judging with {', '.join(sorted(kept))} in FP32")
-        attempt = with_layers_in_fp32(kept)
-        made = replace(judged[0], attempt=attempt, weighed=trial.weighed(attempt), restored=kept)
-        judged.append(made)
-        return made.weighed.verdict.passed
-
-    fewest = fewest_restored([each.layer for each in blamed], passes)
-    passed = (made for made in judged if made.restored == fewest)
-    return replace(next(passed, min(judged, key=how_bad)), judgements=len(judged))
-
-
-def how_bad(made: Made) -> tuple[int, float]:
-    """Reasons against it, then harm: the least is the best that was found."""
-    return len(made.weighed.verdict.reasons), made.attempt.harm.nll
-
-
-def check_rules(model: onnx.ModelProto, targets: tuple[Target, ...]) -> None:
+def _check_tensorrt_rules(model: onnx.ModelProto, targets: tuple[Target, ...]) -> None:
     problems = tensorrt_problems(model) if "tensorrt" in targets else ()
     if problems:
         raise RankotomError(
-            f"The graph would not build with TensorRT: {problems[0]} Nothing was written; this is "
-            "ours to mend, or try the onnxruntime of constraints.txt."
+            f"TensorRT could not build this graph: {problems[0]} Nothing was written. This is a "
+            "bug of rankotom-edge; the onnxruntime version of constraints.txt may avoid it."
         )
 
 
-def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
-    """Without labels the figures stay the parent's, and the card says that they are."""
-    chosen_on, judged_on = trial.judge.used
-    drift = made.weighed.judged.drift
+def _make_card(gate: Gate, search: SearchResult, name: str) -> ModelCard:
+    """Without labels the evaluation stays the parent's, and ``ece_checked`` is false."""
+    parent = gate.parent
+    calibrated_on, judged_on = gate.judge.faces_used
+    drift = search.gate_result.judgement.drift
     quantization: dict[str, Any] = {
-        "calibration": made.calibration,
-        "layers_in_fp32": layers_in_fp32(trial, made),
+        "calibration": search.calibration,
+        "layers_in_fp32": _layers_in_fp32(gate, search),
         "judged_on": judged_on.as_json(),
         "ece_checked": drift is not None,
     }
     card = replace(
         parent.card,
         name=name,
-        temperature=made.attempt.temperature,
-        precision=trial.precision,
+        temperature=search.candidate.temperature,
+        precision=gate.precision,
         parent=parent.sha256,
-        # Matched to the parent's answers, its temperature rests on the parent's faces as well.
-        calibrated_on=(chosen_on,) if drift else (*parent.card.calibrated_on, chosen_on),
+        # Without labels the temperature matches the parent's probabilities, so it also rests on
+        # the faces that the parent was calibrated on.
+        calibrated_on=(calibrated_on,) if drift else (*parent.card.calibrated_on, calibrated_on),
         created_by=f"rankotom-edge {__version__}",
-        targets=trial.targets,
+        targets=gate.targets,
         quantization=quantization,
     )
     if drift is None:
@@ -257,65 +161,46 @@ def card_of(parent: Artifact, trial: Trial, made: Made, name: str) -> ModelCard:
         **{name: round(drift.change[name], 6) for name in ("accuracy", "ece", "aece", "nll")},
         "flips": round(drift.flips.rate, 6),
     }
-    return replace(card, measured_on=judged_on, figures=figures_of(drift.candidate))
+    return replace(card, measured_on=judged_on, evaluation=drift.candidate)
 
 
-def layers_in_fp32(trial: Trial, made: Made) -> list[str]:
-    """Those that are never quantized, and those that the gate restored; none where all are FP16."""
-    if trial.precision != "int8":
+def _layers_in_fp32(gate: Gate, search: SearchResult) -> list[str]:
+    """Layers that are never quantized, and those that the search restored; none in FP16."""
+    if gate.precision != "int8":
         return []
-    model = trial.parent_model
+    quantizable = quantizable_layers(gate.parent_model)
     return [
         layer
-        for layer in layers(model)
-        if layer in made.restored or layer not in quantizable(model)
+        for layer in find_layers(gate.parent_model)
+        if layer in search.restored or layer not in quantizable
     ]
 
 
-def described(made: Made, card: ModelCard, parent: Artifact, artifact: Artifact | None) -> Judged:
-    """The verdict of the gate, and the drift with all that its report says of the two models."""
-    weighed = made.weighed
-    judged = replace(weighed.judged, verdict=weighed.verdict)
-    if judged.drift is None:
-        return judged
-    content = serialised(made.attempt.model, card)
+def _complete_judgement(
+    search: SearchResult, card: ModelCard, parent: Artifact, artifact: Artifact | None
+) -> Judgement:
+    """The gate's verdict, and the drift with what its report says about the two files."""
+    result = search.gate_result
+    judgement = replace(result.judgement, verdict=result.verdict)
+    if judgement.drift is None:
+        return judgement
+    content = serialize(search.candidate.model, card)
     summary = (
         {"name": card.name, "precision": card.precision, "bytes": len(content)}
         if artifact is None
         else artifact.summary()
     )
-    drift: Drift = replace(
-        judged.drift,
+    drift = replace(
+        judgement.drift,
         reference=replace(
-            judged.drift.reference, model=parent.summary(), temperature=parent.card.temperature
+            judgement.drift.reference, model=parent.summary(), temperature=parent.card.temperature
         ),
         candidate=replace(
-            judged.drift.candidate,
+            judgement.drift.candidate,
             model={**summary, "layers_in_fp32": list(card.layers_in_fp32)},
             temperature=card.temperature,
         ),
         size_ratio=len(content) / parent.bytes,
-        latency_ms=(weighed.latencies.reference, weighed.latencies.candidate),
+        latency_ms=(result.latencies.reference, result.latencies.candidate),
     )
-    return replace(judged, drift=drift)
-
-
-def uncalibrated(shrunk: Shrunk) -> str | None:
-    if not at_bound(shrunk.card.temperature):
-        return None
-    return (
-        f"its temperature ran into its bound of {shrunk.card.temperature:g}, so it is not "
-        "calibrated."
-    )
-
-
-def rejected_path(output: Path) -> Path:
-    return output.with_name(f"{output.stem}.rejected{output.suffix}")
-
-
-def spread(faces: Faces, count: int) -> Faces:
-    """So many, from all over: a data set is often sorted."""
-    if len(faces) <= count:
-        return faces
-    chosen: Faces = faces[np.linspace(0, len(faces) - 1, count).round().astype(np.int64)]
-    return chosen
+    return replace(judgement, drift=drift)

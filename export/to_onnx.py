@@ -1,10 +1,10 @@
-"""From a checkpoint to the FP32 model file, with its temperature fitted and its graph checked."""
+"""Export a checkpoint as an FP32 model file: calibrated, measured, and checked against torch."""
 
 import copy
 import hashlib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,8 +21,8 @@ from calib.evaluation import Evaluation, evaluate
 from calib.offsets import fit_offsets
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
-from export.artifact_writer import TEMPERATURE, figures_of, written
-from export.predict import LabelledFaces, answers, labelled_faces
+from export.artifact_writer import TEMPERATURE, stage_artifact
+from export.predict import LabelledFaces, labelled_faces, run_model
 from rankotom_edge import __version__
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing
 from rankotom_edge.model.artifact import (
@@ -38,15 +38,15 @@ from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint
-from train.data.datasets import data_folder, half, load_dataset
-from train.data.framing import framed
+from train.data.crops import load_crops
+from train.data.datasets import data_folder, load_dataset, validation_half
 from train.networks import ResNet, build_network, find_network
 from train.recipe import Recipe
-from train.training_set import framing_of
+from train.training_set import dataset_framing
 
 OPSET = 17
 OUTPUTS = (LOGITS, PROBABILITIES, EVIDENCE)
-# Float32 sums in another order differ by about 1e-5 here; a wrong graph by whole logits.
+# Float32 sums in another order differ by about 1e-5 here, a wrong graph by whole logits.
 LOGIT_TOLERANCE = 1e-3
 PROBABILITY_TOLERANCE = 1e-5
 PARITY_FACES = 256
@@ -59,90 +59,110 @@ TITLES = {"ferplus": "FERPlus (FER2013)", "rafdb": "RAF-DB", "affectnet": "Affec
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
-    artifact: Artifact
+class CalibratedNetwork:
+    network: ResNet  # with the offsets in the bias of its head, so that every runtime has them
+    offsets: tuple[float, ...]
+    temperature: float
     evaluation: Evaluation  # on the reporting half of valid
-    parity: float  # the largest difference of a logit from torch's
     caveat: str | None  # why its confidence is not to be trusted
 
 
-def export_checkpoint(
-    checkpoint_path: Path,
-    output: Path,
-    *,
-    data: Path | None = None,
-    mirror: bool = True,
-    name: str | None = None,
-) -> Exported:
-    """The averaged weights of a run as a model file.
+@dataclass(frozen=True, eq=False)
+class Exported:
+    artifact: Artifact
+    parity: float  # the largest difference of a logit from torch's
+    caveat: str | None
 
-    Offsets and temperature are fitted on the choosing half of valid, the figures are of the
-    reporting half, and the file takes its place only if it agrees with torch on those faces.
+
+def export_checkpoint(
+    checkpoint_path: Path, output: Path, *, data: Path | None = None, mirror: bool = True
+) -> Exported:
+    """Write the averaged weights of a run as a model file.
+
+    Offsets and temperature are fitted on the choosing half of valid and measured on the reporting
+    half. The file is written only if it agrees with torch on those faces.
     """
     checkpoint = load_checkpoint(checkpoint_path)
-    recipe = recipe_of(checkpoint, checkpoint_path)
+    recipe = read_recipe(checkpoint, checkpoint_path)
     folder, cache = data_folder(data), data_folder(None) / "framed"
     valid = load_dataset(recipe.dataset, folder, "valid")
-    network = network_of(checkpoint, recipe, len(valid.classes), checkpoint_path)
-    crop = CropContract(recipe.size, recipe.channels, framing_for(recipe, folder, cache))
+    network = load_network(checkpoint, recipe, len(valid.classes), checkpoint_path)
+    crop = CropContract(recipe.size, recipe.channels, find_framing(recipe, folder, cache))
     choose, report = (
-        labelled_faces(half(valid, which), crop, valid.classes, cache)
+        labelled_faces(validation_half(valid, which), crop, valid.classes, cache)
         for which in ("choose", "report")
     )
+    calibrated = calibrate_network(network, crop, valid.classes, choose, report, mirror=mirror)
     card = ModelCard(
-        name=name or output.stem,
+        name=output.stem,
         labels=valid.classes,
         crop=crop,
         mirror=mirror,
-        temperature=1.0,
+        temperature=calibrated.temperature,
         precision="fp32",
         recipe=checkpoint.recipe,
         parent=hashlib.sha256(checkpoint_path.read_bytes()).hexdigest(),
         calibrated_on=(choose.used,),
         measured_on=report.used,
-        figures={},
-        licence=licence_of(checkpoint.recipe),
+        evaluation=calibrated.evaluation,
+        licence=write_licence(checkpoint.recipe),
         created_by=f"rankotom-edge {__version__}",
+        offsets=calibrated.offsets,
     )
-    return export_network(network, card, choose, report, output)
+    return export_network(calibrated, card, report.pixels[:PARITY_FACES], output)
+
+
+def calibrate_network(
+    network: ResNet,
+    crop: CropContract,
+    classes: tuple[str, ...],
+    choose: LabelledFaces,
+    report: LabelledFaces,
+    *,
+    mirror: bool,
+) -> CalibratedNetwork:
+    """Fit offsets and temperature on one half, and evaluate on the other."""
+
+    def compute_logits(network: ResNet, faces: LabelledFaces, title: str) -> NDArray[np.float32]:
+        session = open_session(to_onnx(network, crop, mirror=mirror).SerializeToString())
+        return run_model(session, faces.pixels, (LOGITS,), title)[0]
+
+    logits = compute_logits(network, choose, "calibrating")
+    offsets = fit_offsets(logits, choose.labels).astype(np.float32)
+    temperature = fit_temperature(logits + offsets, choose.labels)
+    network = copy.deepcopy(network)
+    network.fc.bias.data += torch.from_numpy(offsets)
+    logits = compute_logits(network, report, "measuring")
+    evaluation = evaluate(
+        Predictions.from_logits(logits, report.labels, classes, report.votes, temperature),
+        temperature=temperature,
+    )
+    return CalibratedNetwork(
+        network=network,
+        offsets=tuple(round(float(each), 6) for each in offsets),
+        temperature=temperature,
+        evaluation=evaluation,
+        caveat=_temperature_caveat(temperature, choose.used),
+    )
 
 
 def export_network(
-    network: ResNet, card: ModelCard, choose: LabelledFaces, report: LabelledFaces, output: Path
+    calibrated: CalibratedNetwork, card: ModelCard, faces: NDArray[np.uint8], output: Path
 ) -> Exported:
-    """``card`` is complete but for its offsets, temperature and figures."""
-    model = to_onnx(network, card.crop, mirror=card.mirror)
-    session = open_session(model.SerializeToString())
-    (logits,) = answers(session, choose.pixels, (LOGITS,), "calibrating")
-    offsets = fit_offsets(logits, choose.labels).astype(np.float32)
-    temperature = fit_temperature(logits + offsets, choose.labels)
-    # A part of the head, so that every runtime has them.
-    network = copy.deepcopy(network)
-    network.fc.bias.data += torch.from_numpy(offsets)
-    model = to_onnx(network, card.crop, mirror=card.mirror)
-    session = open_session(model.SerializeToString())
-    (logits,) = answers(session, report.pixels, (LOGITS,), "measuring")
-    evaluation = evaluate(
-        Predictions.from_logits(logits, report.labels, card.labels, report.votes, temperature),
-        temperature=temperature,
-    )
-    card = replace(
-        card,
-        temperature=temperature,
-        offsets=tuple(round(float(each), 6) for each in offsets),
-        figures=figures_of(evaluation),
-    )
-    with written(model, card, output) as artifact:
-        parity = check_parity(network, artifact, report.pixels[:PARITY_FACES])
-    return Exported(read_artifact(output), evaluation, parity, caveat(temperature, choose.used))
+    """Write the file if it agrees with torch on these faces."""
+    model = to_onnx(calibrated.network, card.crop, mirror=card.mirror)
+    with stage_artifact(model, card, output) as artifact:
+        parity = check_parity(calibrated.network, artifact, faces)
+    return Exported(read_artifact(output), parity, calibrated.caveat)
 
 
-def caveat(temperature: float, fitted_on: FacesUsed) -> str | None:
-    """Hotter is always better where logits mislead, colder where they are never wrong."""
+def _temperature_caveat(temperature: float, fitted_on: FacesUsed) -> str | None:
+    """The fit has no optimum where logits are misleading (hotter is always better) or never wrong
+    (colder is)."""
     if not at_bound(temperature):
         return None
     why = (
-        "the network knows too little of them; train it for longer, or look at the labels"
+        "the network knows too little about them; train it for longer, or look at the labels"
         if temperature > 1
         else "the network is right about all of them; they are too few, or it has seen them before"
     )
@@ -152,12 +172,12 @@ def caveat(temperature: float, fitted_on: FacesUsed) -> str | None:
     )
 
 
-class Graph(nn.Module):
-    """The whole model file: bytes in; logits, calibrated probabilities and evidence out.
+class DeployedNetwork(nn.Module):
+    """All that the model file computes: uint8 faces in; logits, probabilities and evidence out.
 
-    With ``mirror`` each face is looked at twice, the second time mirrored, in one batch of 2n. The
-    features are averaged, the second ones mirrored back: head and evidence are linear in them, so
-    this is the average of both, and the head runs once.
+    With ``mirror`` a batch of n faces becomes one of 2n, with their mirror images. Averaging the
+    features, mirrored back, averages logits and evidence too, because those are linear in them, and
+    the head runs only once.
     """
 
     def __init__(self, network: ResNet, crop: CropContract, *, mirror: bool) -> None:
@@ -165,41 +185,41 @@ class Graph(nn.Module):
         self.network, self.mirror = network, mirror
         with torch.inference_mode():
             maps = network.features(torch.zeros(1, crop.channels, crop.size, crop.size))
-        # Plain numbers, so that the graph has fixed shapes but for n.
+        # Plain numbers, so that all shapes of the graph except n are fixed.
         self.map_shape = tuple(maps.shape[1:])
         self.register_buffer(TEMPERATURE, torch.ones(()))
 
     def forward(self, faces: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         pixels = scale_pixels(faces)
         if self.mirror:
-            pixels = torch.cat([pixels, mirrored(pixels, int(pixels.shape[-1]))])
+            pixels = torch.cat([pixels, mirror_maps(pixels, int(pixels.shape[-1]))])
         features = self.network.features(pixels)
         if self.mirror:
-            straight, turned = features.reshape(2, -1, *self.map_shape).unbind()
-            features = (straight + mirrored(turned, self.map_shape[-1])) * 0.5
+            straight, mirrored = features.reshape(2, -1, *self.map_shape).unbind()
+            features = (straight + mirror_maps(mirrored, self.map_shape[-1])) * 0.5
         logits = self.network.classify(features)
         probabilities = torch.softmax(logits / self.get_buffer(TEMPERATURE), dim=1)
         return logits, probabilities, self.evidence(features)
 
     def evidence(self, features: Tensor) -> Tensor:
-        """``ResNet.evidence`` as one MatMul, which every runtime knows better than an Einsum."""
+        """``ResNet.evidence`` as a MatMul, which runtimes support better than its Einsum."""
         weight = self.network.fc.weight
         channels, height, width = self.map_shape
         maps = weight @ features.reshape(-1, channels, height * width)
         return maps.reshape(-1, len(weight), height, width)
 
 
-def mirrored(maps: Tensor, width: int) -> Tensor:
-    """Left and right swapped, as a Gather: TensorRT takes it where it may refuse a step of -1."""
+def mirror_maps(maps: Tensor, width: int) -> Tensor:
+    """Swap left and right with a Gather: TensorRT may refuse a slice with a step of -1."""
     return maps.index_select(3, torch.arange(width - 1, -1, -1))
 
 
 def to_onnx(network: ResNet, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
     """The graph at a temperature of 1, batch norm folded into the convolutions."""
-    graph = Graph(network.eval(), crop, mirror=mirror).eval()
+    graph = DeployedNetwork(network.eval(), crop, mirror=mirror).eval()
     example = torch.zeros(2, crop.channels, crop.size, crop.size, dtype=torch.uint8)
     with TemporaryDirectory() as folder, warnings.catch_warnings():
-        # It warns of its age; the newer exporter writes opset 18 and folds a temperature of 1 away.
+        # A deprecation warning. The newer exporter writes opset 18 and folds a temperature of 1.
         warnings.simplefilter("ignore")
         file = Path(folder) / "model.onnx"
         torch.onnx.export(
@@ -223,15 +243,17 @@ def to_onnx(network: ResNet, crop: CropContract, *, mirror: bool) -> onnx.ModelP
 
 
 def name_layers(model: onnx.ModelProto) -> None:
-    """Convolutions and their weights by the layer's name in torch: ``layer2.0.downsample.0``.
+    """Name convolutions and their weights as torch does: ``layer2.0.downsample.0``.
 
-    Folding leaves numbers for names, and a report on quantization names layers. The exporter also
-    stores equal tensors once and points to them by Identity; here each layer has its own again.
+    Folding replaces names with numbers, but a report on quantization must name layers. The exporter
+    also stores equal tensors once and refers to them by Identity; here each layer gets its own.
     """
     graph = model.graph
-    held = {initializer.name: initializer for initializer in graph.initializer}
-    pointers = [node for node in graph.node if node.op_type == "Identity" and node.input[0] in held]
-    shared = {node.output[0]: node.input[0] for node in pointers}
+    tensors = {initializer.name: initializer for initializer in graph.initializer}
+    references = [
+        node for node in graph.node if node.op_type == "Identity" and node.input[0] in tensors
+    ]
+    shared = {node.output[0]: node.input[0] for node in references}
     for node in graph.node:
         for position, name in enumerate(node.input):
             node.input[position] = shared.get(name, name)
@@ -239,18 +261,18 @@ def name_layers(model: onnx.ModelProto) -> None:
             node.name = layer_name(node.name)
             for position, kind in enumerate(("weight", "bias"), start=1):
                 own = graph.initializer.add()
-                own.CopyFrom(held[node.input[position]])
+                own.CopyFrom(tensors[node.input[position]])
                 node.input[position] = own.name = f"{node.name}.{kind}"
-    for node in pointers:
+    for node in references:
         graph.node.remove(node)
     used = {name for node in graph.node for name in node.input}
-    for initializer in held.values():
+    for initializer in tensors.values():
         if initializer.name not in used:
             graph.initializer.remove(initializer)
 
 
 def layer_name(scoped: str) -> str:
-    """``/layer2/layer2.0/conv1/Conv`` is ``layer2.0.conv1``: a scope repeats the one around it."""
+    """``/layer2/layer2.0/conv1/Conv`` is ``layer2.0.conv1``: a scope repeats its outer scope."""
     scopes = scoped.strip("/").split("/")[:-1]
     return ".".join(
         scope
@@ -261,27 +283,27 @@ def layer_name(scoped: str) -> str:
 
 @torch.inference_mode()
 def check_parity(network: ResNet, artifact: Artifact, faces: NDArray[np.uint8]) -> float:
-    """The largest difference of a logit between the file and torch; too large is an error."""
+    """The largest difference of a logit between the file and torch; an error if it is too large."""
     pixels = scale_pixels(torch.from_numpy(np.array(faces)))
     views = [pixels, pixels.flip(-1)] if artifact.card.mirror else [pixels]
     expected = torch.stack([network.eval()(view) for view in views]).mean(dim=0).numpy()
     scores = Classifier(artifact).classify(np.ascontiguousarray(faces))
-    worst = float(np.abs(scores.logits - expected).max())
+    logit_error = float(np.abs(scores.logits - expected).max())
     flips = int(np.count_nonzero(scores.logits.argmax(axis=1) != expected.argmax(axis=1)))
     calibrated = softmax(scores.logits, artifact.card.temperature)
-    apart = float(np.abs(scores.probabilities - calibrated).max())
-    # Written so that NaN is refused too.
-    if not (worst < LOGIT_TOLERANCE and flips == 0 and apart < PROBABILITY_TOLERANCE):
+    share_error = float(np.abs(scores.probabilities - calibrated).max())
+    # In this form NaN is refused too.
+    if not (logit_error < LOGIT_TOLERANCE and flips == 0 and share_error < PROBABILITY_TOLERANCE):
         raise RankotomError(
             f"The exported graph disagrees with torch on {len(faces)} faces: logits by up to "
-            f"{worst:.2g}, {flips} other emotions, probabilities off by up to {apart:.2g}. "
+            f"{logit_error:.2g}, probabilities by up to {share_error:.2g}, {flips} emotions. "
             "Nothing was written; try the torch and onnxruntime of constraints.txt."
         )
-    return worst
+    return logit_error
 
 
-def recipe_of(checkpoint: Checkpoint, path: Path) -> Recipe:
-    """What an export needs to know of the recipe; the rest is only passed on."""
+def read_recipe(checkpoint: Checkpoint, path: Path) -> Recipe:
+    """The fields that an export needs; the card gets all of them, unread."""
     needed = ("name", "dataset", "network", "size", "channels")
     missing = [key for key in needed if key not in checkpoint.recipe]
     if missing:
@@ -289,7 +311,7 @@ def recipe_of(checkpoint: Checkpoint, path: Path) -> Recipe:
     return Recipe(**{key: checkpoint.recipe[key] for key in needed})
 
 
-def network_of(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> ResNet:
+def load_network(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> ResNet:
     network = build_network(
         find_network(recipe.network), channels=recipe.channels, classes=classes, dropout=0.0
     )
@@ -303,14 +325,14 @@ def network_of(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path)
     return network.eval()
 
 
-def framing_for(recipe: Recipe, folder: Path, cache: Path) -> Framing:
-    """The framing that the run was trained in."""
+def find_framing(recipe: Recipe, folder: Path, cache: Path) -> Framing:
+    """The framing that the run was trained with."""
     if recipe.dataset == "ferplus":
         return FERPLUS_FRAMING
     train = load_dataset(recipe.dataset, folder, "train")
-    return framing_of(recipe, framed(train, recipe.size, recipe.channels, None, cache))
+    return dataset_framing(recipe, load_crops(train, recipe.size, recipe.channels, None, cache))
 
 
-def licence_of(recipe: Mapping[str, Any]) -> str:
-    learned = [TITLES[recipe["dataset"]]] + ["LFW"] * bool(recipe.get("face_recognition"))
-    return LICENCE.format(sets=" and ".join(learned))
+def write_licence(recipe: Mapping[str, Any]) -> str:
+    sets = [TITLES[recipe["dataset"]]] + ["LFW"] * bool(recipe.get("face_recognition"))
+    return LICENCE.format(sets=" and ".join(sets))

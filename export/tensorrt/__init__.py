@@ -1,1 +1,1 @@
-"""TensorRT: the rules for a graph, and the engine that is built on the device."""
+"""TensorRT: its rules for a graph, and building an engine on the device."""

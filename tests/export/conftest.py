@@ -1,4 +1,4 @@
-"""Faces and a judge that need no data set: the demo portrait, bent and lit in hundreds of ways."""
+"""Faces and a judge that need no data set: hundreds of warped and relit demo portraits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import onnx
 import pytest
 from numpy.typing import NDArray
 
 from calib.predictions import Predictions
-from export.judges import WithLabels
+from export.int8 import CALIBRATIONS, prepare
+from export.judges import LabelledJudge
 from export.predict import LabelledFaces, faces_hash
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.detector import FaceDetector
@@ -23,7 +25,18 @@ PORTRAIT = Path(__file__).parents[2] / "rankotom_edge/sources/eileen-collins.jpg
 SIDE = 192
 FACES = 600
 
-MakeJudge = Callable[..., WithLabels]
+MakeJudge = Callable[..., LabelledJudge]
+
+
+@pytest.fixture(scope="session")
+def prepared(fp32: Artifact) -> onnx.ModelProto:
+    return prepare(onnx.load(fp32.path))
+
+
+@pytest.fixture
+def one_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the time."""
+    monkeypatch.setattr("export.search.CALIBRATIONS", {"minmax": CALIBRATIONS["minmax"]})
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +64,9 @@ def portraits(fp32: Artifact) -> NDArray[np.uint8]:
 
 @pytest.fixture(scope="session")
 def judge_of(portraits: NDArray[np.uint8]) -> MakeJudge:
-    """Labels drawn from what the parent says, so that the parent is calibrated perfectly."""
+    """Labels drawn from the parent's probabilities: the parent is perfectly calibrated."""
 
-    def make(parent: Artifact, count: int = 300, **options: object) -> WithLabels:
+    def make(parent: Artifact, count: int = 300, **options: object) -> LabelledJudge:
         classifier = Classifier(parent)
         random = np.random.default_rng(1)
 
@@ -71,6 +84,6 @@ def judge_of(portraits: NDArray[np.uint8]) -> MakeJudge:
 
         choose, chosen = labelled("portraits/choose", portraits[0::2][:count])
         report, reported = labelled("portraits/report", portraits[1::2][:count])
-        return WithLabels(choose, report, chosen, reported, resamples=50, **options)
+        return LabelledJudge(choose, report, chosen, reported, resamples=50, **options)
 
     return make

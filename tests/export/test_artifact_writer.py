@@ -9,7 +9,7 @@ import pytest
 
 from calib.errors import RankotomError
 from calib.temperature import softmax
-from export.artifact_writer import serialised, temperature_of, write_artifact, written
+from export.artifact_writer import get_temperature, serialize, stage_artifact, write_artifact
 from rankotom_edge.model.artifact import TEMPERATURE, Artifact, read_artifact
 from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.classifier import Classifier
@@ -43,13 +43,13 @@ def test_every_temperature_is_found_again_in_the_graph(
 ) -> None:
     card = replace(tiny_card, temperature=temperature)
     path = write_artifact(model, card, tmp_path / "model.onnx").path
-    assert temperature_of(onnx.load(path)) == np.float32(temperature)
+    assert get_temperature(onnx.load(path)) == np.float32(temperature)
 
 
 def test_the_same_graph_and_card_give_the_same_bytes(
     model: onnx.ModelProto, tiny_card: ModelCard
 ) -> None:
-    assert serialised(model, tiny_card) == serialised(model, tiny_card)
+    assert serialize(model, tiny_card) == serialize(model, tiny_card)
 
 
 def test_a_new_card_replaces_the_old_one_and_leaves_other_metadata(
@@ -62,12 +62,13 @@ def test_a_new_card_replaces_the_old_one_and_leaves_other_metadata(
     assert [entry.value for entry in entries if entry.key == "author"] == ["someone"]
 
 
-def test_an_objection_leaves_the_file_from_before(
+def test_an_error_leaves_the_earlier_file(
     model: onnx.ModelProto, tiny_card: ModelCard, tmp_path: Path
 ) -> None:
     path = tmp_path / "model.onnx"
     before = write_artifact(model, tiny_card, path)
-    with pytest.raises(KeyboardInterrupt), written(model, replace(tiny_card, name="other"), path):
+    other = replace(tiny_card, name="other")
+    with pytest.raises(KeyboardInterrupt), stage_artifact(model, other, path):
         raise KeyboardInterrupt
     assert read_artifact(path) == before
     assert list(tmp_path.iterdir()) == [path]
@@ -79,7 +80,7 @@ def test_a_graph_without_a_temperature_cannot_be_calibrated(
     (temperature,) = (held for held in model.graph.initializer if held.name == TEMPERATURE)
     model.graph.initializer.remove(temperature)
     with pytest.raises(RankotomError, match="no initializer 'temperature'"):
-        serialised(model, tiny_card)
+        serialize(model, tiny_card)
 
 
 def test_a_card_that_does_not_fit_its_graph_is_not_written(

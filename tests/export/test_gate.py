@@ -1,20 +1,29 @@
+"""The gate: predictions, size, and speed where the candidate is for this machine."""
+
+import platform
+from collections.abc import Callable
+
+import onnx
 import pytest
 
 from calib.limits import Verdict
-from export.gate import Kept, blame, fewest_restored, with_worth
-from export.judges import Harm
+from export.fp16 import convert_to_fp16
+from export.gate import Gate, add_size_and_speed
+from export.judges import LabelledJudge
+from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.latency import Latencies
+from rankotom_edge.model.machine import Target
 
 YES = Verdict(True, (), ("Flips 1.9 %: too few to be sure.",))
 FASTER, SLOWER = Latencies(5.0, 2.0), Latencies(5.0, 6.0)
 
 
 def test_a_smaller_and_faster_model_is_worth_it() -> None:
-    assert with_worth(YES, 0.26, FASTER, judge_latency=True) == YES
+    assert add_size_and_speed(YES, 0.26, FASTER, judge_latency=True) == YES
 
 
 def test_a_slower_one_is_not_and_the_reason_names_both_times_and_the_way_out() -> None:
-    verdict = with_worth(YES, 0.26, SLOWER, judge_latency=True)
+    verdict = add_size_and_speed(YES, 0.26, SLOWER, judge_latency=True)
     assert not verdict.passed
     (reason,) = verdict.reasons
     for words in ("6.00 ms against 5.00 ms", "--allow-slower"):
@@ -23,76 +32,86 @@ def test_a_slower_one_is_not_and_the_reason_names_both_times_and_the_way_out() -
 
 
 def test_speed_does_not_count_where_it_says_nothing() -> None:
-    assert with_worth(YES, 0.26, SLOWER, judge_latency=False).passed
+    assert add_size_and_speed(YES, 0.26, SLOWER, judge_latency=False).passed
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.2])
 def test_one_that_is_not_smaller_is_not_worth_it(ratio: float) -> None:
-    verdict = with_worth(YES, ratio, FASTER, judge_latency=True)
+    verdict = add_size_and_speed(YES, ratio, FASTER, judge_latency=True)
     assert not verdict.passed
     assert "not smaller" in verdict.reasons[0]
 
 
 def test_what_the_judge_held_against_it_stays() -> None:
     no = Verdict(False, ("ECE rose.",), ())
-    verdict = with_worth(no, 0.26, SLOWER, judge_latency=True)
+    verdict = add_size_and_speed(no, 0.26, SLOWER, judge_latency=True)
     assert verdict.reasons[0] == "ECE rose."
     assert len(verdict.reasons) == 2
 
 
-def test_layers_are_blamed_in_the_order_of_the_harm_that_each_does_alone() -> None:
-    harms = {"a": 0.01, "b": 0.5, "c": -0.001}
-    asked: list[Kept] = []
-
-    def harm_of(kept: Kept) -> Harm:
-        asked.append(kept)
-        (alone,) = harms.keys() - kept
-        return Harm(harms[alone], None)
-
-    assert [each.layer for each in blame(list(harms), harm_of)] == ["b", "a", "c"]
-    assert all(len(kept) == 2 for kept in asked)
+@pytest.fixture(scope="module")
+def judge(fp32: Artifact, judge_of: Callable[..., LabelledJudge]) -> LabelledJudge:
+    return judge_of(fp32, count=40)
 
 
-def test_ece_counts_beside_nll() -> None:
-    harms = {"a": Harm(0.010, -0.001), "b": Harm(0.008, 0.02), "c": Harm(0.05, 0.0)}
-
-    def harm_of(kept: Kept) -> Harm:
-        (alone,) = harms.keys() - kept
-        return harms[alone]
-
-    assert [each.layer for each in blame(list(harms), harm_of)] == ["c", "b", "a"]
+def make_gate(
+    fp32: Artifact, prepared: onnx.ModelProto, judge: LabelledJudge, *, allow_slower: bool = False
+) -> Gate:
+    return Gate(fp32, prepared, judge, "int8", "x86", allow_slower=allow_slower)
 
 
-LAYERS = [f"layer{number}" for number in range(12)]  # a third of them is four
+def test_the_parent_as_a_candidate_fits_its_own_temperature_and_is_not_smaller(
+    fp32: Artifact, prepared: onnx.ModelProto, judge: LabelledJudge
+) -> None:
+    gate = make_gate(fp32, prepared, judge)
+    candidate = gate.calibrate(prepared)
+    assert candidate.degradation.nll == pytest.approx(0, abs=1e-6)
+    result = gate.check(candidate)
+    assert result.size_ratio == pytest.approx(1, abs=0.01)
+    assert result.judgement.drift is not None
+    assert result.judgement.drift.flips.rate == 0
 
 
-@pytest.mark.parametrize("guilty", [{"layer0"}, {"layer2"}, {"layer0", "layer2"}, {"layer3"}])
-def test_the_fewest_guilty_layers_are_restored(guilty: Kept) -> None:
-    asked: list[Kept] = []
+@pytest.mark.parametrize(
+    ("machine", "allow_slower", "judged"),
+    [("x86_64", False, True), ("x86_64", True, False), ("aarch64", False, False)],
+)
+def test_speed_is_judged_on_the_machine_that_the_candidate_is_for(
+    fp32: Artifact,
+    prepared: onnx.ModelProto,
+    judge: LabelledJudge,
+    machine: str,
+    allow_slower: bool,
+    judged: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    gate = make_gate(fp32, prepared, judge, allow_slower=allow_slower)
+    result = gate.check(gate.calibrate(prepared))
+    assert result.latency_judged is judged
+    slower = any("slower" in reason for reason in result.verdict.reasons)
+    assert slower == (judged and result.latencies.ratio > 1)
 
-    def passes(kept: Kept) -> bool:
-        asked.append(kept)
-        return guilty <= kept
 
-    assert fewest_restored(LAYERS, passes) == guilty  # the others before them are not needed
-    assert guilty in asked
-    assert len(asked) <= 10
+@pytest.mark.parametrize(("target", "judged"), [("arm", True), ("tensorrt", False)])
+def test_a_jetsons_cpu_does_not_judge_what_is_for_its_gpu(
+    fp32: Artifact,
+    prepared: onnx.ModelProto,
+    judge: LabelledJudge,
+    target: Target,
+    judged: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    gate = Gate(fp32, prepared, judge, "int8", target, allow_slower=False)
+    assert gate.targets == ("arm", "tensorrt")
+    assert gate.targets_this_machine is judged
 
 
-def test_one_layer_that_is_enough_alone_is_preferred_to_two_that_are_together() -> None:
-    def passes(kept: Kept) -> bool:
-        return {"layer0", "layer1"} <= kept or "layer2" in kept
-
-    assert fewest_restored(LAYERS, passes) == {"layer2"}
-
-
-def test_no_more_than_a_third_of_the_layers_is_restored() -> None:
-    asked: list[Kept] = []
-
-    def never(kept: Kept) -> bool:
-        asked.append(kept)
-        return False
-
-    assert fewest_restored(LAYERS, never) is None
-    alone = [frozenset({layer}) for layer in LAYERS[:4]]
-    assert asked == alone + [frozenset(LAYERS[:count]) for count in (2, 3, 4)]
+def test_fp16_is_for_a_gpu_whatever_machine_this_is(
+    fp32: Artifact, prepared: onnx.ModelProto, judge: LabelledJudge
+) -> None:
+    gate = Gate(fp32, prepared, judge, "fp16", "tensorrt", allow_slower=False)
+    assert gate.targets == ("tensorrt",)
+    assert not gate.targets_this_machine
+    assert gate.check(gate.calibrate(convert_to_fp16(prepared))).size_ratio < 0.6

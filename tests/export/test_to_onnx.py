@@ -1,4 +1,4 @@
-"""A network in torch and its model file say the same, or there is no file."""
+"""A network in torch and its model file agree, or there is no file."""
 
 import hashlib
 from dataclasses import replace
@@ -17,7 +17,14 @@ from calib.errors import RankotomError
 from calib.temperature import fit_temperature
 from export.artifact_writer import TEMPERATURE
 from export.predict import LabelledFaces, labelled_faces, predict
-from export.to_onnx import check_parity, export_checkpoint, export_network, to_onnx
+from export.to_onnx import (
+    Exported,
+    calibrate_network,
+    check_parity,
+    export_checkpoint,
+    export_network,
+    to_onnx,
+)
 from rankotom_edge.model.artifact import Artifact, read_artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
@@ -49,6 +56,21 @@ def labelled(count: int, seed: int) -> LabelledFaces:
     pixels = random.integers(0, 256, (count, 1, 32, 32), dtype=np.uint8)
     labels = random.integers(0, 8, count)
     return LabelledFaces(FacesUsed(f"noise/{seed}", count, "3" * 64), pixels, labels, None)
+
+
+def export_tiny(
+    network: ResNet, card: ModelCard, choose: LabelledFaces, report: LabelledFaces, output: Path
+) -> Exported:
+    calibrated = calibrate_network(
+        network, card.crop, card.labels, choose, report, mirror=card.mirror
+    )
+    card = replace(
+        card,
+        temperature=calibrated.temperature,
+        offsets=calibrated.offsets,
+        evaluation=calibrated.evaluation,
+    )
+    return export_network(calibrated, card, report.pixels, output)
 
 
 def run(model: onnx.ModelProto, faces: np.ndarray) -> list[np.ndarray]:
@@ -165,31 +187,33 @@ def test_the_same_network_gives_the_same_file(
 ) -> None:
     choose, report = labelled(30, 0), labelled(30, 1)
     for name in ("one", "two"):
-        export_network(tiny_network, tiny_card, choose, report, tmp_path / f"{name}.onnx")
+        export_tiny(tiny_network, tiny_card, choose, report, tmp_path / f"{name}.onnx")
     one, two = ((tmp_path / f"{name}.onnx").read_bytes() for name in ("one", "two"))
     assert one == two
 
 
-def test_the_temperature_is_of_one_half_and_the_figures_of_the_other(
+def test_the_temperature_is_fitted_on_one_half_and_measured_on_the_other(
     tiny_network: ResNet, tiny_card: ModelCard, tmp_path: Path
 ) -> None:
     choose, report = labelled(60, 0), labelled(50, 1)
-    exported = export_network(tiny_network, tiny_card, choose, report, tmp_path / "tiny.onnx")
+    exported = export_tiny(tiny_network, tiny_card, choose, report, tmp_path / "tiny.onnx")
     card = exported.artifact.card
     logits = predict(exported.artifact, choose).logits
     assert logits is not None
     assert card.temperature == pytest.approx(fit_temperature(logits, choose.labels), rel=1e-4)
-    assert card.figures["n"] == 50
+    assert card.evaluation.n == 50
     measured = predict(exported.artifact, report)
-    assert card.figures["accuracy"] == pytest.approx(measured.correct.mean(), abs=1e-6)
+    assert card.evaluation.metrics["accuracy"].value == pytest.approx(
+        measured.correct.mean(), abs=1e-6
+    )
 
 
-def test_a_temperature_at_its_bound_is_told(
+def test_a_temperature_at_its_bound_is_a_caveat(
     tiny_network: ResNet, tiny_card: ModelCard, tmp_path: Path
 ) -> None:
     """Where the labels are the network's own answers, colder is always better; else hotter."""
     report, chosen = labelled(30, 1), labelled(30, 0)
-    settled = export_network(tiny_network, tiny_card, labelled(60, 0), report, tmp_path / "1.onnx")
+    settled = export_tiny(tiny_network, tiny_card, labelled(60, 0), report, tmp_path / "1.onnx")
     assert settled.caveat is None
     with torch.inference_mode():
         pixels = scale_pixels(torch.from_numpy(chosen.pixels))
@@ -199,7 +223,7 @@ def test_a_temperature_at_its_bound_is_told(
         (logits.argmin(axis=1), "bound of 20: the network knows too little"),
     ):
         choose = replace(chosen, labels=labels)
-        exported = export_network(tiny_network, tiny_card, choose, report, tmp_path / "2.onnx")
+        exported = export_tiny(tiny_network, tiny_card, choose, report, tmp_path / "2.onnx")
         assert exported.caveat is not None
         assert "not calibrated. On the 30 faces of noise/0" in exported.caveat
         assert words in exported.caveat
@@ -217,7 +241,7 @@ def test_a_graph_that_disagrees_with_torch_is_not_kept(
     monkeypatch.setattr(export.to_onnx, "to_onnx", lambda *_, **__: model)
     (tmp_path / "model.onnx").write_text("the one from before")
     with pytest.raises(RankotomError, match="disagrees with torch"):
-        export_network(
+        export_tiny(
             tiny_network, tiny_card, labelled(30, 0), labelled(30, 1), tmp_path / "model.onnx"
         )
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
@@ -310,11 +334,9 @@ def test_parity_holds_on_real_faces(
 ) -> None:
     valid = load_dataset("ferplus", CACHE, "valid").subset(np.arange(0, 3579, 40))
     choose, report = (
-        labelled_faces(
-            validation_half(valid, which), tiny_card.crop, EMOTIONS, tmp_path / "framed"
-        )
+        labelled_faces(validation_half(valid, which), tiny_card.crop, EMOTIONS, tmp_path / "framed")
         for which in ("choose", "report")
     )
-    exported = export_network(tiny_network, tiny_card, choose, report, tmp_path / "tiny.onnx")
+    exported = export_tiny(tiny_network, tiny_card, choose, report, tmp_path / "tiny.onnx")
     assert exported.parity < 1e-4
-    assert exported.artifact.card.figures["top2_match"] is not None
+    assert exported.artifact.card.evaluation.metrics["top2_match"].value is not None

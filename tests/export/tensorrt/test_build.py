@@ -1,4 +1,4 @@
-"""A model file becomes an engine on its device, or there is none and the reason is told."""
+"""A model file becomes an engine on its device, or there is none and the error says why."""
 
 import runpy
 import signal
@@ -61,7 +61,7 @@ def test_a_second_build_starts_from_the_timings_of_the_first(
         assert timing_path(ORIN, tmp_path).read_bytes() == timed
 
 
-def test_timings_that_tensorrt_refuses_are_begun_anew(
+def test_timings_that_tensorrt_refuses_are_replaced(
     tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.install(monkeypatch)
@@ -70,7 +70,7 @@ def test_timings_that_tensorrt_refuses_are_begun_anew(
     assert timing_path(ORIN, tmp_path).read_bytes() == b"timed "
 
 
-def test_a_graph_against_the_rules_is_refused_before_tensorrt_is_asked_for(
+def test_a_graph_against_the_rules_is_refused_before_tensorrt_is_needed(
     tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorrt", None)
@@ -80,7 +80,7 @@ def test_a_graph_against_the_rules_is_refused_before_tensorrt_is_asked_for(
     other = write_artifact(model, card, tmp_path / "other.onnx")
     with pytest.raises(RankotomError) as refused:
         build_engine(other, tmp_path / "engines")
-    assert str(refused.value).startswith("TensorRT does not take tiny: Selu /stem_tail/")
+    assert str(refused.value).startswith("TensorRT cannot build tiny: Selu /stem_tail/")
     assert str(refused.value).endswith("rankotom-edge export --int8 --target tensorrt")
     assert not (tmp_path / "engines").exists()
 
@@ -93,7 +93,7 @@ SCARCE = "Error Code 2: OutOfMemory (no further information) Requested size: out
     [
         (
             {"parser_errors": [("Conv", "conv1", "no such kernel"), ("Add", "x", "y")]},
-            r"TensorRT 10\.3\.0 does not take tiny: at Conv conv1: no such kernel \(1 more\)",
+            r"TensorRT 10\.3\.0 cannot parse tiny: at Conv conv1: no such kernel \(1 more\)",
         ),
         ({"build_error": "could not find\nany implementation"}, "could not find any implementati"),
         ({"build_error": SCARCE}, "The GPU's memory is full"),
@@ -103,7 +103,7 @@ SCARCE = "Error Code 2: OutOfMemory (no further information) Requested size: out
     ],
     ids=["parser", "build", "memory", "no start", "wrong answers", "no numbers"],
 )
-def test_a_build_that_fails_says_why_and_leaves_the_engine_of_before(
+def test_a_build_that_fails_says_why_and_leaves_the_earlier_engine(
     how: dict[str, object],
     words: str,
     tiny_artifact: Artifact,
@@ -124,7 +124,7 @@ def test_a_build_that_fails_says_why_and_leaves_the_engine_of_before(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_gpu_too_full_to_try_the_engine_keeps_none(
+def test_an_engine_that_cannot_be_tried_on_a_full_gpu_is_not_kept(
     tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.install(monkeypatch, stand_in.Gpu(room=1000))
@@ -150,7 +150,7 @@ def test_without_a_gpu_nothing_is_made(
     assert not (tmp_path / "engines").exists()
 
 
-def test_without_tensorrt_the_way_to_get_it_is_told(
+def test_without_tensorrt_the_error_says_how_to_get_it(
     tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorrt", None)
@@ -158,7 +158,7 @@ def test_without_tensorrt_the_way_to_get_it_is_told(
         build_engine(tiny_artifact, tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_told(
+def test_a_folder_that_cannot_be_made_is_an_error(
     tiny_artifact: Artifact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.install(monkeypatch)

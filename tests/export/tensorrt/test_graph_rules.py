@@ -30,7 +30,7 @@ Quantize = Callable[..., onnx.ModelProto]
 
 @pytest.fixture(scope="module")
 def quantized(tmp_path_factory: pytest.TempPathFactory) -> Quantize:
-    # Here, after rankotom_edge.model.onnx_runtime has told ONNX Runtime not to call out.
+    # Here, after rankotom_edge.model.onnx_runtime has switched off ONNX Runtime's telemetry.
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -101,8 +101,8 @@ def test_biases_of_int32_are_caught_one_for_each_convolution(quantized: Quantize
     problems = tensorrt_problems(quantized(QuantizeBias=True))
     assert len(problems) == 20
     assert problems[0] == (
-        "DequantizeLinear conv1.bias_DequantizeLinear turns int32 into floats, as for a bias; "
-        "TensorRT takes float biases only (QuantizeBias=False)."
+        "DequantizeLinear conv1.bias_DequantizeLinear dequantizes int32, as for a bias; "
+        "TensorRT supports float biases only (QuantizeBias=False)."
     )
 
 
@@ -182,22 +182,23 @@ def test_other_opsets_are_caught(model: onnx.ModelProto, opset: int) -> None:
     )
     small = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     assert tensorrt_problems(small) == (
-        f"Its opset is {opset}; quantized graphs for TensorRT are of 13 to 20.",
+        f"Its opset is {opset}; quantized graphs for TensorRT need one from 13 to 20.",
     )
 
 
 def test_a_quantized_graph_moved_to_opset_21_is_caught(model: onnx.ModelProto) -> None:
     newer = onnx.version_converter.convert_version(model, 21)
-    assert "Its opset is 21; quantized graphs for TensorRT are of 13 to 20." in tensorrt_problems(
-        newer
+    assert (
+        "Its opset is 21; quantized graphs for TensorRT need one from 13 to 20."
+        in tensorrt_problems(newer)
     )
 
 
 @pytest.mark.parametrize(
     ("operator", "domain", "words"),
     [
-        ("Selu", "", " is not among the operators that TensorRT is known to take."),
-        ("Gelu", "com.microsoft", " is of the domain com.microsoft, which TensorRT does not know."),
+        ("Selu", "", " is not among the operators that TensorRT is known to support."),
+        ("Gelu", "com.microsoft", " is of the domain com.microsoft, which TensorRT does not have."),
     ],
 )
 def test_other_operators_are_caught(
@@ -208,25 +209,25 @@ def test_other_operators_are_caught(
     assert f"{operator} {node.name}{words}" in tensorrt_problems(model)
 
 
-def test_bytes_that_do_not_become_floats_at_once_are_caught(model: onnx.ModelProto) -> None:
+def test_an_input_that_is_not_cast_to_float_at_once_is_caught(model: onnx.ModelProto) -> None:
     cast = first(model, "Cast")
     cast.attribute[0].i = TensorProto.INT32
     inserted = helper.make_node("Cast", ["whole"], [cast.output[0]], "again", to=TensorProto.FLOAT)
     cast.output[0] = "whole"
     insert_before(model, first(model, "Div"), inserted)
     assert tensorrt_problems(model) == (
-        "Cast /Cast takes the bytes of faces; in TensorRT only a Cast to float may do that.",
+        "Cast /Cast reads the uint8 input faces; in TensorRT only a Cast to float may do that.",
     )
 
 
-def test_computing_with_bytes_is_caught(model: onnx.ModelProto) -> None:
+def test_computing_with_uint8_is_caught(model: onnx.ModelProto) -> None:
     cast = first(model, "Cast")
     turned = helper.make_node("Identity", [INPUT], ["same"], "same")
     cast.input[0] = "same"
     insert_before(model, cast, turned)
     assert tensorrt_problems(model) == (
-        "Identity same takes the bytes of faces; in TensorRT only a Cast to float may do that.",
-        "Identity same gives same, which is uint8; TensorRT does not compute with that.",
+        "Identity same reads the uint8 input faces; in TensorRT only a Cast to float may do that.",
+        "Identity same returns same, which is uint8; TensorRT does not compute with that.",
     )
 
 
@@ -239,49 +240,55 @@ def test_float64_is_caught_where_it_comes_from(model: onnx.ModelProto) -> None:
     divide.input[0] = "narrow"
     insert_before(model, divide, *wide)
     assert tensorrt_problems(model) == (
-        "Cast widen gives wide, which is float64; TensorRT does not compute with that.",
+        "Cast widen returns wide, which is float64; TensorRT does not compute with that.",
     )
 
 
-def test_types_that_contradict_each_other_are_told(model: onnx.ModelProto) -> None:
+def test_types_that_contradict_each_other_are_caught(model: onnx.ModelProto) -> None:
     first(model, "Cast").attribute[0].i = TensorProto.FLOAT16
     (problem,) = tensorrt_problems(model)
     assert problem.startswith("Its types and shapes do not follow from its inputs: ")
     assert "\n" not in problem
 
 
-def test_a_graph_out_of_order_is_told(model: onnx.ModelProto) -> None:
+def test_a_graph_out_of_order_is_caught(model: onnx.ModelProto) -> None:
     """As ONNX Runtime's FP16 converter leaves it."""
     last = model.graph.node.pop()
     model.graph.node.insert(0, last)
     (problem,) = tensorrt_problems(model)
-    assert problem.startswith("It is no valid ONNX graph: Nodes in a graph must be topologically")
+    assert problem.startswith(
+        "It is not a valid ONNX graph: Nodes in a graph must be topologically"
+    )
     assert last.name in problem
     assert "\n" not in problem
 
 
 @pytest.mark.parametrize("at", [2, 3])
-def test_a_size_that_is_open_is_caught(at: int) -> None:
+def test_an_open_dimension_is_caught(at: int) -> None:
     model = onnx.load(FP32)
     model.graph.input[0].type.tensor_type.shape.dim[at].dim_param = "any"
     problems = tensorrt_problems(model)
-    assert problems[0] == "faces has a shape that is open beyond the number of faces."
-    assert any(problem.startswith("Cast /Cast gives /Cast_output_0, open") for problem in problems)
+    assert problems[0] == "faces has another open dimension than the number of faces."
+    assert any(
+        problem.startswith("Cast /Cast returns /Cast_output_0, which has") for problem in problems
+    )
 
 
-def test_what_an_unknown_operator_gives_has_no_type(model: onnx.ModelProto) -> None:
+def test_what_an_unknown_operator_returns_has_no_type(model: onnx.ModelProto) -> None:
     node = first(model, "Relu")
     node.op_type, node.domain = "Riddle", "com.microsoft"
     assert (
-        f"Riddle {node.name} gives {node.output[0]}, which has no type that could be inferred."
+        f"Riddle {node.name} returns {node.output[0]}, which has a type that cannot be inferred."
     ) in tensorrt_problems(model)
 
 
-def test_types_written_into_the_graph_are_not_believed(model: onnx.ModelProto) -> None:
-    """They may be of the graph that it was before."""
+def test_types_noted_in_the_graph_are_ignored(model: onnx.ModelProto) -> None:
+    """They may be those of an earlier graph."""
     node = first(model, "Relu")
     node.op_type, node.domain = "Riddle", "com.microsoft"
     model.graph.value_info.append(
         helper.make_tensor_value_info(node.output[0], TensorProto.FLOAT, ["n", 32, 24, 24])
     )
-    assert any("has no type" in problem for problem in tensorrt_problems(model))
+    assert any(
+        "has a type that cannot be inferred" in problem for problem in tensorrt_problems(model)
+    )

@@ -1,6 +1,6 @@
-"""Each name that we call is in every TensorRT and cuda-python that we say we work with.
+"""Each name that we call is in every version of TensorRT and cuda-python that we support.
 
-The lists beside are of NVIDIA's real packages; ``tensorrt_names/collect.py`` made them.
+The lists in ``names/`` are of NVIDIA's real packages; ``names/collect.py`` made them.
 """
 
 import ast
@@ -65,7 +65,7 @@ def missing(called: set[str], file: str) -> Iterator[str]:
             yield name
 
 
-def test_there_are_lists_of_the_versions_that_we_name() -> None:
+def test_there_are_lists_of_the_versions_that_we_support() -> None:
     assert TENSORRT == [
         "tensorrt-10.16.1.11.txt",
         "tensorrt-10.3.0.txt",
@@ -95,7 +95,7 @@ def test_every_name_of_cuda_is_in_it(file: str) -> None:
     assert {"cudaMemcpyAsync", "cudaError_t.cudaErrorNoDevice", "cudaFree"} <= names
 
 
-def test_names_that_11_took_away_are_caught() -> None:
+def test_names_that_tensorrt_11_removed_are_caught() -> None:
     source = """
 def build(config: tensorrt.IBuilderConfig):
     config.set_flag(trt.BuilderFlag.INT8)
@@ -116,7 +116,7 @@ def build(config: tensorrt.IBuilderConfig):
 
 
 @pytest.mark.parametrize("file", TENSORRT + CUDA)
-def test_the_stand_in_of_the_other_tests_knows_no_name_that_is_not_real(file: str) -> None:
+def test_the_stand_in_of_the_other_tests_has_no_made_up_names(file: str) -> None:
     gpu = stand_in.Gpu()
     module = stand_in.tensorrt(gpu) if file in TENSORRT else gpu.cuda()
     assert list(stand_in.strangers(module, file)) == []

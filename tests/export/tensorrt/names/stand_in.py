@@ -1,7 +1,8 @@
-"""TensorRT and CUDA played without a GPU: an engine is its ONNX file, device memory is an array.
+"""A stand-in for TensorRT and CUDA without a GPU: an engine is its ONNX file, device memory is an
+array.
 
-It shows that our calls come in order, with arguments that make sense, and that all is given back;
-not that NVIDIA's libraries agree. Its names are held to theirs: ``strangers`` are those they lack.
+It checks the order and the arguments of our calls, and that all memory is freed; not that NVIDIA's
+libraries do the same. ``strangers`` lists its names that the real packages lack.
 """
 
 import ctypes

@@ -1,0 +1,163 @@
+"""Search for an INT8 model that passes the gate: the best calibration, then the layers to blame."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from export.gate import Candidate, Gate, GateResult
+from export.int8 import (
+    CALIBRATIONS,
+    Calibration,
+    activation_ranges,
+    quantizable_layers,
+    quantize,
+    scheme_for,
+)
+from export.judges import Degradation
+
+# With more layers in FP32 than this share, a model is not INT8 any more; chosen by eye.
+MAX_RESTORED = 1 / 3
+
+Layers = frozenset[str]
+ShowProgress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CalibrationResult:
+    """A way to calibrate activation ranges, and its result on the calibration faces."""
+
+    calibration: Calibration
+    temperature: float
+    degradation: Degradation
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "calibration": self.calibration,
+            "temperature": self.temperature,
+            "nll": self.degradation.nll,
+            "ece": self.degradation.ece,
+        }
+
+
+@dataclass(frozen=True)
+class LayerResult:
+    """The degradation when this layer alone is quantized."""
+
+    layer: str
+    degradation: Degradation
+
+    def as_json(self) -> dict[str, object]:
+        return {"layer": self.layer, "nll": self.degradation.nll, "ece": self.degradation.ece}
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The best candidate found, and how it was found."""
+
+    candidate: Candidate
+    gate_result: GateResult
+    calibrations: tuple[CalibrationResult, ...] = ()
+    layers: tuple[LayerResult, ...] = ()  # most harmful first; empty if the gate passed at once
+    restored: Layers = frozenset()
+    judgements: int = 1
+
+    @property
+    def passed(self) -> bool:
+        return self.gate_result.verdict.passed
+
+    @property
+    def calibration(self) -> Calibration | None:
+        best = min(self.calibrations, key=lambda each: each.degradation.nll, default=None)
+        return None if best is None else best.calibration
+
+
+def search_int8(gate: Gate, show_progress: ShowProgress) -> SearchResult:
+    """The calibration with the least NLL; if the gate fails, with the worst layers in FP32."""
+    model, scheme = gate.parent_model, scheme_for(gate.target)
+    results = []
+    for calibration in CALIBRATIONS:
+        show_progress(f"calibrating: {calibration}")
+        ranges = activation_ranges(model, gate.judge.calibration_faces, calibration, scheme)
+        candidate = gate.calibrate(quantize(model, ranges, scheme, frozenset()))
+        results.append((calibration, candidate, ranges))
+    _, candidate, ranges = min(results, key=lambda each: each[1].degradation.nll)
+    show_progress("judging")
+    calibrations = tuple(
+        CalibrationResult(name, each.temperature, each.degradation) for name, each, _ in results
+    )
+    first = SearchResult(candidate, gate.check(candidate), calibrations)
+    if not first.gate_result.predictions_failed:
+        return first
+
+    names = list(quantizable_layers(model))
+
+    @cache
+    def with_layers_in_fp32(layers: Layers) -> Candidate:
+        return gate.calibrate(quantize(model, ranges, scheme, layers))
+
+    def degradation_with(layers: Layers) -> Degradation:
+        (alone,) = frozenset(names) - layers
+        show_progress(f"measuring each layer: {alone} ({names.index(alone) + 1} of {len(names)})")
+        return with_layers_in_fp32(layers).degradation
+
+    ranked = rank_layers(names, degradation_with)
+    judged = [replace(first, layers=ranked)]
+
+    def passes(layers: Layers) -> bool:
+        show_progress(f"judging with {', '.join(sorted(layers))} in FP32")
+        candidate = with_layers_in_fp32(layers)
+        result = replace(
+            judged[0], candidate=candidate, gate_result=gate.check(candidate), restored=layers
+        )
+        judged.append(result)
+        return result.passed
+
+    restored = find_layers_to_restore([each.layer for each in ranked], passes)
+    passed = (result for result in judged if result.restored == restored)
+    return replace(next(passed, best_result(judged)), judgements=len(judged))
+
+
+def best_result(results: Sequence[SearchResult]) -> SearchResult:
+    """The one with the fewest reasons against it, then the least NLL."""
+    return min(
+        results,
+        key=lambda each: (len(each.gate_result.verdict.reasons), each.candidate.degradation.nll),
+    )
+
+
+def rank_layers(
+    layers: Sequence[str], degradation_with: Callable[[Layers], Degradation]
+) -> tuple[LayerResult, ...]:
+    """Quantize each layer alone; most harmful first. The callback takes the layers in FP32."""
+    everything = frozenset(layers)
+    alone = [LayerResult(layer, degradation_with(everything - {layer})) for layer in layers]
+    return tuple(sorted(alone, key=lambda each: -each.degradation.total))
+
+
+def find_layers_to_restore(
+    ranked: Sequence[str], passes: Callable[[Layers], bool]
+) -> Layers | None:
+    """The fewest layers to restore so that the gate passes; None if a third is not enough.
+
+    One alone, if that is enough. Otherwise add the most harmful one by one until the gate passes,
+    then quantize again, the least harmful first, each layer that turns out not to be needed.
+    """
+    suspects = ranked[: max_restored(len(ranked))]
+    for layer in suspects:
+        if passes(frozenset({layer})):
+            return frozenset({layer})
+    restored: Layers = frozenset(suspects[:1])
+    for layer in suspects[1:]:
+        restored |= {layer}
+        if passes(restored):
+            break
+    else:
+        return None
+    for added in reversed([each for each in ranked if each in restored - {layer}]):
+        if passes(restored - {added}):
+            restored -= {added}
+    return restored
+
+
+def max_restored(layers: int) -> int:
+    return int(layers * MAX_RESTORED)

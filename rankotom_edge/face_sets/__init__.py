@@ -1,0 +1,1 @@
+"""The user's own faces, without labels: from a folder of photos, or from a recorded session."""
