@@ -6,7 +6,6 @@ From 1.29 on it looks up an events host and leaves a device id in the user's cac
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -73,17 +72,3 @@ def open_session(
             f"{named} is not a whole ONNX file, or one that ONNX Runtime {onnxruntime.__version__} "
             f"cannot run: {str(error).strip().splitlines()[0]}"
         ) from error
-
-
-def optimised_operators(model: Path | bytes) -> tuple[str, ...]:
-    """What this machine's ONNX Runtime makes of a graph: its operators, after all optimisation."""
-    import onnx
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "optimised.onnx"
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = ERRORS_ONLY
-        options.optimized_model_filepath = str(path)
-        source = model if isinstance(model, bytes) else str(model)
-        InferenceSession(source, options, providers=[PROVIDERS["cpu"]])
-        return tuple(node.op_type for node in onnx.load(path).graph.node)
