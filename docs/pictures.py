@@ -135,7 +135,8 @@ def draw_web_page(path: Path) -> None:
                 browser.quit()
         finally:
             camera.terminate()
-    write_jpeg(cv2.imdecode(shot, cv2.IMREAD_COLOR), path, quality=88)
+    picture = np.asarray(cv2.imdecode(shot, cv2.IMREAD_COLOR), np.uint8)
+    write_jpeg(picture, path, quality=88)
 
 
 def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
@@ -148,10 +149,8 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     drift = measure_drift(
         reference,
         candidate,
-        reference_model=fp32.summary(),
-        candidate_model=int8.summary(),
-        reference_temperature=fp32.card.temperature,
-        candidate_temperature=int8.card.temperature,
+        models=(fp32.summary(), int8.summary()),
+        temperatures=(fp32.card.temperature, int8.card.temperature),
         size_ratio=int8.bytes / fp32.bytes,
         latency_ms=compare_artifact_latency(fp32, int8),
     )

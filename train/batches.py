@@ -41,9 +41,7 @@ class TrainingFaces:
                 f"{len(self.fer)} training faces do not fill one batch of {recipe.batch}."
             )
         if recipe.face_recognition and (self.fr is None or not len(self.fr)):
-            raise RankotomError(
-                f"{recipe.name} needs face-recognition faces (LFW); there are none."
-            )
+            raise RankotomError(f"{recipe.name} needs face-recognition faces (LFW); found none.")
 
 
 @dataclass(frozen=True)
@@ -64,17 +62,14 @@ class Batch:
 def batches(
     recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
 ) -> Iterator[Batch]:
-    order = permutation(len(faces.fer), recipe.seed, epoch, "fer")
+    order = shuffle(len(faces.fer), recipe.seed, epoch, "fer")
     blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
     steps = steps_per_epoch(recipe, faces)
     if recipe.face_recognition and faces.fr is not None and blends:
         passes = -(-steps * blends // len(faces.fr))
         fr_order = np.concatenate(
-            [
-                permutation(len(faces.fr), recipe.seed, epoch, "fr", number)
-                for number in range(passes)
-            ]
+            [shuffle(len(faces.fr), recipe.seed, epoch, "fr", number) for number in range(passes)]
         )
     # Without FR faces, neighbours blend with each other (loop.py) and must stay on one rank.
     my_blends = ranks.part(blends, together=2 if recipe.blends and not len(fr_order) else 1)
@@ -116,7 +111,7 @@ def steps_per_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
     return len(faces.fer) // recipe.batch
 
 
-def permutation(count: int, *where: object) -> NDArray[np.int64]:
+def shuffle(count: int, *where: object) -> NDArray[np.int64]:
     generator = Generator().manual_seed(derived_seed(*where))
     return torch.randperm(count, generator=generator).numpy()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -150,8 +150,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """Tensors by name from a .safetensors file, or from a .pth file without running its code."""
     try:
         if path.suffix == ".safetensors":
-            with safe_open(path, framework="pt") as file:
-                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            return load_file(path)
         given = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, SafetensorError, UnpicklingError, RuntimeError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")

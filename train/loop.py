@@ -162,9 +162,8 @@ def rank_o_tom(
                 margin=recipe.ranking_margin,
             )
         )
-    return StepResult(
-        loss, probabilities[:count], blends if batch.fr is not None else 0, len(first)
-    )
+    offered = 0 if batch.fr is None else blends
+    return StepResult(loss, probabilities[:count], offered, len(first))
 
 
 def precision(recipe: Recipe, device: torch.device) -> torch.autocast:

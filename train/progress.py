@@ -5,7 +5,6 @@ import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,12 +87,7 @@ class RunLog:
             self.bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.bar.stop()
 
     def start_epoch(self, epoch: int, steps: int) -> None:

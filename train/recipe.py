@@ -7,7 +7,7 @@ rankotom-edge train edge-ferplus-2    its second, from the first cycle's weights
 
 import json
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from calib.errors import RankotomError
 from train.augment import Strength
@@ -158,19 +158,7 @@ def find_recipe(name: str) -> Recipe:
     return RECIPES[name]
 
 
-def override_recipe(
-    recipe: Recipe,
-    *,
-    epochs: int | None = None,
-    seed: int | None = None,
-    network: NetworkName | None = None,
-    bfloat16: bool = False,
-) -> Recipe:
+def override_recipe(recipe: Recipe, **settings: int | NetworkName | None) -> Recipe:
     """The recipe with the command line's settings; None keeps the recipe's own."""
-    return replace(
-        recipe,
-        epochs=recipe.epochs if epochs is None else epochs,
-        seed=recipe.seed if seed is None else seed,
-        network=recipe.network if network is None else network,
-        bfloat16=recipe.bfloat16 or bfloat16,
-    )
+    given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
+    return replace(recipe, **given)

@@ -127,7 +127,7 @@ def train(
         epochs=override.epochs,
         seed=override.seed,
         network=None if override.network is None else find_network(override.network),
-        bfloat16=override.bfloat16,
+        bfloat16=override.bfloat16 or None,
     )
     folder = run or Path("runs") / f"{chosen.name}-seed{chosen.seed}"
     faces_folder = data_folder(data)

@@ -1,4 +1,4 @@
-"""bfloat16 on a CPU: the same lesson in fewer bits, and only where the CPU can."""
+"""bfloat16 on a CPU: nearly the same losses, and only on a CPU that has it."""
 
 import signal
 import subprocess
@@ -34,7 +34,7 @@ def test_a_run_in_bfloat16_learns_the_same_and_keeps_its_weights_in_float32(
     assert {each.dtype for each in weights.values()} <= {torch.float32, torch.int64}
 
 
-def test_a_cpu_without_bfloat16_is_told_before_the_work(
+def test_a_cpu_without_bfloat16_is_an_error_before_training(
     recipe: Recipe,
     faces: TrainingFaces,
     alone: Ranks,
@@ -47,7 +47,8 @@ def test_a_cpu_without_bfloat16_is_told_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
-def test_it_is_a_knob_of_the_recipe_so_that_a_run_keeps_to_it(recipe: Recipe) -> None:
+def test_bfloat16_is_a_setting_of_the_recipe_so_that_a_resumed_run_keeps_it(recipe: Recipe) -> None:
     assert override_recipe(recipe, bfloat16=True).bfloat16
-    assert override_recipe(replace(recipe, bfloat16=True)).bfloat16
-    assert not override_recipe(recipe).bfloat16
+    assert override_recipe(replace(recipe, bfloat16=True), bfloat16=None).bfloat16
+    assert not override_recipe(recipe, bfloat16=None, epochs=None).bfloat16
+    assert override_recipe(recipe, epochs=7, seed=None) == replace(recipe, epochs=7)

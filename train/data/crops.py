@@ -47,10 +47,7 @@ def load_crops(
 
 def _cache_key(faces: FaceSet, size: int, channels: int, framing: Framing | None) -> str:
     """Depends on the bytes of the pictures: the same names and sizes may hold other faces."""
-    described = {
-        "version": VERSION,
-        "framing": None if framing is None else framing.as_json(),
-    }
+    described = {"version": VERSION, "framing": framing and framing.as_json()}
     digest = hashlib.sha256(json.dumps(described).encode())
     for file in faces.files:
         digest.update(hashlib.sha256(read_file(file)).digest())

@@ -23,6 +23,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -219,7 +220,7 @@ def _read_ferplus(root: Path, split: Split) -> tuple[int, FaceSet]:
 
 
 def _read_rafdb(
-    root: Path, split: Split, part: str, official: Sequence[str], classes: tuple[str, ...]
+    part: str, official: Sequence[str], classes: tuple[str, ...], root: Path, split: Split
 ) -> tuple[int, FaceSet]:
     table = root / part / "EmoLabel" / "list_patition_label.txt"  # their spelling
     prefix = "train" if split == "train" else "test"
@@ -245,14 +246,6 @@ def _read_rafdb(
             labels.append(classes.index(emotion))
     name = "rafdb" if part == "basic" else "rafdb-compound"
     return len(files), _labelled(f"{name}/{prefix}", files, classes, labels)
-
-
-def _read_rafdb_basic(root: Path, split: Split) -> tuple[int, FaceSet]:
-    return _read_rafdb(root, split, "basic", RAFDB_LABELS, EMOTIONS[:7])
-
-
-def _read_rafdb_compound(root: Path, split: Split) -> tuple[int, FaceSet]:
-    return _read_rafdb(root, split, "compound", RAFDB_COMPOUND_LABELS, RAFDB_COMPOUND_LABELS)
 
 
 def _read_affectnet(root: Path, split: Split) -> tuple[int, FaceSet]:
@@ -297,9 +290,17 @@ def _pictures(folder: Path, pattern: str, what: str) -> list[Path]:
 
 _LAYOUTS = {
     "ferplus": _Layout("FERPlus", ("FERPlus",), "fer2013new.csv", _read_ferplus),
-    "rafdb": _Layout("RAF-DB", ("RAF-DB", "RAFDB", "rafdb"), "basic/EmoLabel", _read_rafdb_basic),
+    "rafdb": _Layout(
+        "RAF-DB",
+        ("RAF-DB", "RAFDB", "rafdb"),
+        "basic/EmoLabel",
+        partial(_read_rafdb, "basic", RAFDB_LABELS, EMOTIONS[:7]),
+    ),
     "rafdb-compound": _Layout(
-        "RAF-DB compound", ("RAF-DB", "RAFDB", "rafdb"), "compound/EmoLabel", _read_rafdb_compound
+        "RAF-DB compound",
+        ("RAF-DB", "RAFDB", "rafdb"),
+        "compound/EmoLabel",
+        partial(_read_rafdb, "compound", RAFDB_COMPOUND_LABELS, RAFDB_COMPOUND_LABELS),
     ),
     "affectnet": _Layout("AffectNet", ("AffectNet", "affectnet"), "*_set", _read_affectnet),
     "lfw": _Layout("LFW", ("lfw-deepfunneled", "lfw"), "*/*_0001.jpg", _read_lfw),

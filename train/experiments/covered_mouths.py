@@ -5,11 +5,12 @@
 
 Prints, for each cover that train/data/face_covers.py draws, the share of faces that
 rankotom_edge/faces/covered_mouth.py calls covered. ``--fit`` fits its table on FERPlus train and
-sets the limit on the choosing half of valid. The reporting half and LFW, whose photographs also pass the
-detector, take no part in the fit; but the edge features were chosen from a dozen after looking at
-both, so expect slightly less on new faces. ``--without fist,palm`` leaves covers out of the fit and
-so shows how often an unforeseen cover is noticed. With ``--every 5``: fists 88 to 92 %, palms 73 to
-83 %; without any kind of hand, one hand 98 to 99 %, two hands 83 to 87 %, fingers 51 to 59 %.
+sets the limit on the choosing half of valid. The reporting half and LFW, whose photographs also
+pass the detector, take no part in the fit; but the edge features were chosen from a dozen after
+looking at both, so expect slightly less on new faces. ``--without fist,palm`` leaves covers out of
+the fit and so shows how often an unforeseen cover is noticed. With ``--every 5``: fists 88 to 92 %,
+palms 73 to 83 %; without any kind of hand, one hand 98 to 99 %, two hands 83 to 87 %, fingers 51 to
+59 %.
 """
 
 import math
@@ -135,9 +136,7 @@ def main(
     if refit or without:
         train = load_dataset("ferplus", folder, "train")
         table, limit = fit_table(train, validation_half(valid, "choose"), every, without.split(","))
-        console.print(
-            np.array2string(table.astype(int).reshape(WEIGHTS.shape), separator=", ")
-        )
+        console.print(np.array2string(table.astype(int).reshape(WEIGHTS.shape), separator=", "))
         console.print(f"limit {limit}")
 
     def hidden_share(faces: Iterable[Image]) -> str:

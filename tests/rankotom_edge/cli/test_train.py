@@ -127,8 +127,8 @@ def test_a_run_ends_with_its_checkpoint_and_figures(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["papper"], "There is no recipe 'papper'; there are paper-ferplus"),
-        (["tiny", "--network", "vgg"], "There is no network 'vgg'; there are resnet18"),
+        (["papper"], "There is no recipe 'papper'. Choose one of paper-ferplus"),
+        (["tiny", "--network", "vgg"], "There is no network 'vgg'. Choose one of resnet18"),
         (["paper-rafdb", "--data", "{empty}"], "No RAF-DB in {empty}"),
         (["tiny", "--data", "{data}"], "should have 28,558 pictures"),
         (["edge-ferplus", "--data", "{data}", "--no-check-count"], "No LFW in {data}"),
