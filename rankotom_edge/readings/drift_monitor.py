@@ -1,76 +1,62 @@
-"""Drift on the device, without labels: whether confidence is still what it was measured as.
+"""Notices drift on the device, without labels: whether confidence is still as it was measured.
 
-The newest faces are held against what the artifact says of those it was measured on: by the
-population stability index of their confidence, and by a two-sample test (Kolmogorov and Smirnov's,
-with the bound of Dvoretzky, Kiefer and Wolfowitz, which needs no large numbers).
+The confidences of the newest faces are compared with those of the faces that the model was measured
+on, by the tests of ``population_shift``.
 
-**A face is a track, not a frame.** In the clips in ``../shared/data/clips`` (five tracks of 2 to 5
-s) confidence forgets itself within half a second (autocorrelation 0.35 after 0.1 s, 0.09 after 0.2
-s, -0.10 after 0.5 s), but only around the track's own mean: its standard deviation is 0.036, that
-of FERPlus's faces 0.171, so that some 96 % of the variance lies between tracks and a second frame
-of one says nothing new. How that goes on over minutes was not measured. A track therefore counts
-once, as it was read last, and is read every ``SPACING`` seconds: by the clock, never by what is
-seen.
+**A face is a track, not a frame.** Within a track confidence varies little; most of the variance
+lies between tracks, so a second frame of a track adds almost nothing. A track therefore counts
+once, as it was last read, and is read every ``READ_EVERY`` seconds of the source's time.
 
-**A person is not a crowd.** Who comes and goes is several tracks, and what remains alike in them is
-the person: 0.13 of the variance for 610 people in LFW, photographed on different days. No count of
-tracks can tell that from drift, so numbers alone raise no alarm. Nor could the artifact's mix of
-expressions do so: FERPlus was collected by emotion, and no camera sees people as it does.
+**One person is not a crowd.** A person who comes and goes makes several tracks, and looks alike in
+all of them. No count of tracks can tell that from drift, so numbers alone raise no alarm. Nor can
+the mix of expressions: FERPlus was collected by emotion, and no camera sees people in that mix.
 An alarm needs a cause that is measured in the pictures (``quality``), in most of the faces since it
-began and still now; then it also needs confidence that has moved, by ``MATERIAL`` and by more than
-chance. Other expressions than usual are mentioned, and are no alarm. One person alone in poor light
-may be told of a drift that is partly their own; but the light is low.
+began and still now, and confidence that has shifted. An unusual mix of expressions is mentioned but
+raises no alarm. One person alone in poor light may get an alarm that is partly their own; but the
+light is low.
 
-**The rate.** The test is made at ``LEVEL`` once in ``LOOK`` readings (of a track, one in
-``SPACING`` seconds), so that however long it runs there is at most one false alarm in
-``LOOK / LEVEL`` = 100,000 of them, even where every picture is poor but confidence is as measured.
-Where the pictures are as clear as FERPlus's there is none.
+**Rate of false alarms.** One test in ``TEST_EVERY`` readings at the level ``SIGNIFICANCE`` gives at
+most one false alarm in 100,000 readings, even where every picture is poor but confidence is as
+measured; where the pictures are clear there is none.
 
-**What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones. 300
-faces of FERPlus valid, damaged from the first on, by an earlier embedded INT8 model (right for
-82 %, 81 % sure) and before blur was measured as it is now: under a Gaussian of 1.5 pixels it is
-right for 61 % and as sure as ever, which shows after 205 faces; in a fourteenth of the light right
-for 70 %, 77 % sure, after 185; in a twentieth, under 2 pixels, or 14 pixels wide, after 60 to 65.
-In an eighth of the light it is right for 77 % and 80 % sure: there is little to see. Each reading's
-own "unsure: blurred" does not wait for that.
+**What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones:
+``python -m train.experiments.damage`` prints accuracy and confidence for each damage. Each
+reading's own "unsure: blurred" does not wait for the monitor.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankotom_edge.faces.quality import POOR
+from rankotom_edge.readings.population_shift import (
+    LARGE_SHIFT,
+    Counts,
+    has_shifted,
+    stability_index,
+)
 
 if TYPE_CHECKING:
     from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.readings.reading import Reading
 
-Counts: TypeAlias = NDArray[np.int64]
-
-SPACING = 10.0  # seconds between two readings of a track; twenty times what its noise lasts
-WINDOW = 300  # faces: confidences that moved by 0.14 of them are beyond chance
-NEEDED = 60  # faces: beyond chance is 0.30, what a blur of 2 pixels does to FERPlus's
-LOOK = 5  # readings between two tests
-LEVEL = 5e-5  # of one test; with LOOK, one false alarm in 100,000 readings
-# The usual reading of the index: below 0.1 nothing of note, above 0.25 another population.
-MATERIAL, ANOTHER = 0.10, 0.25
-# Of the reference, in each part that the index compares: with the 15 bins of the artifact, of which
-# the lowest hold a handful of faces, 100 faces as measured have an index of 0.15, with these 0.07.
-LEAST_SHARE = 0.05
+# Chosen by eye. The shifts in the comments are D of ``population_shift.p_value``.
+READ_EVERY = 10.0  # seconds between two readings of a track, longer than its noise lasts
+WINDOW = 300  # faces; a shift of 0.14 is then significant
+MIN_FACES = 60  # a shift of 0.30 is then significant
+TEST_EVERY = 5  # readings
 RECENT = 30  # readings, of which most must still show the cause: five minutes of one person
 
-# Parts of ``Quality``, in the order in which one explains the next: dark pictures have little
-# contrast, and small faces are blurred.
+# Parts of ``Quality``. An earlier one may explain a later one: dark pictures have little contrast,
+# and small faces are blurred.
 CAUSES = {
     "light": "light is low",
     "size": "faces are small",
@@ -86,11 +72,11 @@ OTHER_EXPRESSIONS = "other expressions than usual"
 
 @dataclass(frozen=True)
 class DriftStatus:
-    """The model's state on this device, as every view shows it."""
+    """The state of the model on this device, as every view shows it."""
 
     kind: Literal["learning", "steady", "drifted"]
     index: float | None  # population stability index of confidence; None while learning
-    faces: int  # not frames: of the window, or since the drift began
+    faces: int  # not frames: in the window, or since the drift began
     words: str
     cause: str | None
     since: datetime | None
@@ -107,7 +93,7 @@ class DriftStatus:
 
 
 class Sample(NamedTuple):
-    """A face as it was read last."""
+    """A track as it was last read."""
 
     time: float  # of the source
     bin: int  # of its confidence
@@ -117,9 +103,9 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the artifact says of the faces it was measured on."""
+    """Counts of the faces that the model was measured on."""
 
-    tops: tuple[float, ...]  # upper edges of the bins
+    upper_edges: tuple[float, ...]  # of the bins of confidence
     confidences: Counts
     labels: Counts
 
@@ -129,7 +115,7 @@ class Reference:
         bins = model.evaluation.reliability
         predicted = {emotion.name: emotion.predicted for emotion in model.evaluation.per_class}
         return cls(
-            tops=tuple(bin_.high for bin_ in bins),
+            upper_edges=tuple(bin_.high for bin_ in bins),
             confidences=np.array([bin_.count for bin_ in bins], np.int64),
             labels=np.array([predicted.get(name, 0) for name in model.labels], np.int64),
         )
@@ -139,26 +125,26 @@ class Reference:
         return bool(self.confidences.any() and self.labels.any())
 
     def sample(self, reading: Reading, time: float) -> Sample:
-        """Of its raw probabilities: the artifact was measured on faces that nobody smoothed."""
+        """From the raw probabilities: the model was measured on faces without smoothing."""
         label = int(reading.raw.argmax())
-        at = bisect_right(self.tops, float(reading.raw[label]))
+        bin_ = bisect_right(self.upper_edges, float(reading.raw[label]))
         poor = frozenset(part for part in CAUSES if getattr(reading.quality, part) < POOR)
-        return Sample(time, min(at, len(self.tops) - 1), label, poor)
+        return Sample(time, min(bin_, len(self.upper_edges) - 1), label, poor)
 
-    def confidences_of(self, samples: Sequence[Sample]) -> Counts:
+    def count_confidences(self, samples: Sequence[Sample]) -> Counts:
         return np.bincount([one.bin for one in samples], minlength=len(self.confidences))
 
-    def labels_of(self, samples: Sequence[Sample]) -> Counts:
+    def count_labels(self, samples: Sequence[Sample]) -> Counts:
         return np.bincount([one.label for one in samples], minlength=len(self.labels))
 
 
 class Onset(NamedTuple):
     part: str  # of the quality: a key of CAUSES
-    start: int  # the sample that it began with
+    start: int  # the index of the sample that it began with
 
 
 class DriftMonitor:
-    """Takes every moment, and keeps so many faces that its memory does not grow."""
+    """A sink that takes the readings of every frame, with a bounded memory."""
 
     def __init__(
         self,
@@ -170,22 +156,22 @@ class DriftMonitor:
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)
         self._readings = 0
-        self._part: str | None = None  # the cause of the drift that there is
-        self._began = 0.0  # that drift, by the source's time
-        self._drift = self._state(())
+        self._part: str | None = None  # the cause of the present drift
+        self._began = 0.0  # the present drift, in the source's time
+        self._drift = self._undrifted(())
 
     @property
     def drift(self) -> DriftStatus:
         return self._drift
 
-    def write(self, moment: FrameReadings) -> None:
-        now = moment.frame.time
-        for reading in moment.readings:
+    def write(self, latest: FrameReadings) -> None:
+        now = latest.frame.time
+        for reading in latest.readings:
             known = self._samples.get(reading.track)
-            if known is None or not 0 <= now - known.time < SPACING:
-                self._take(reading, now)
+            if known is None or not 0 <= now - known.time < READ_EVERY:
+                self._add(reading, now)
 
-    def _take(self, reading: Reading, now: float) -> None:
+    def _add(self, reading: Reading, now: float) -> None:
         if not self._reference.known:
             return
         sample = self._reference.sample(reading, now)
@@ -196,111 +182,70 @@ class DriftMonitor:
         if len(self._samples) > WINDOW:
             self._samples.popitem(last=False)
         if self._part is not None:
-            self._drift = self._drifted_still(self._part)
-        elif self._readings % LOOK == 0:
-            self._drift = self._looked()
+            self._drift = self._check_cause(self._part)
+        elif self._readings % TEST_EVERY == 0:
+            self._drift = self._test()
         else:
-            self._drift = self._state(tuple(self._samples.values()))
+            self._drift = self._undrifted(tuple(self._samples.values()))
 
-    def _looked(self) -> DriftStatus:
+    def _test(self) -> DriftStatus:
         samples = tuple(self._samples.values())
-        found = onset([one.poor for one in samples])
-        if found is not None and mostly(found.part, self._recent):
-            since = samples[found.start :]
-            confidences = self._reference.confidences_of(since)
-            if len(since) >= NEEDED and has_moved(confidences, self._reference.confidences):
-                self._part, self._began = found.part, since[0].time
-                return self._drifted(since, CAUSES[found.part])
-        return self._state(samples)
+        onset = find_onset([one.poor for one in samples])
+        if onset is not None and in_most(onset.part, self._recent):
+            since = samples[onset.start :]
+            confidences = self._reference.count_confidences(since)
+            if len(since) >= MIN_FACES and has_shifted(confidences, self._reference.confidences):
+                self._part, self._began = onset.part, since[0].time
+                return self._drifted(since, CAUSES[onset.part])
+        return self._undrifted(samples)
 
-    def _drifted_still(self, part: str) -> DriftStatus:
-        """Until the cause is gone: that it is borne out again by each test is not asked."""
-        if mostly(part, self._recent):
+    def _check_cause(self, part: str) -> DriftStatus:
+        """A drift lasts until its cause is gone; the test is not repeated."""
+        if in_most(part, self._recent):
             since = [one for one in self._samples.values() if one.time >= self._began]
             return self._drifted(since, CAUSES[part])
         for track, sample in list(self._samples.items()):
             if part in sample.poor:
                 del self._samples[track]
         self._part = None
-        return self._state(tuple(self._samples.values()))
+        return self._undrifted(tuple(self._samples.values()))
 
     def _drifted(self, samples: Sequence[Sample], cause: str) -> DriftStatus:
-        """When it began is told by the clock as it goes now: a board without a battery is set right
-        some time after it has started."""
+        """``since`` is counted back from the clock now: a board without a battery gets the right
+        time only some time after it has started."""
         now = self._clock()
         since = now - timedelta(seconds=samples[-1].time - self._began)
-        words = f"confidence has drifted: {cause} since {moment_words(since, now)}"
+        words = f"confidence has drifted: {cause} since {time_text(since, now)}"
         return DriftStatus("drifted", self._index(samples), len(samples), words, cause, since)
 
-    def _state(self, samples: Sequence[Sample]) -> DriftStatus:
-        """Where nothing has drifted."""
+    def _undrifted(self, samples: Sequence[Sample]) -> DriftStatus:
         count, reference = len(samples), self._reference
         if not reference.known:
             words = "the model's file does not say what is usual"
             return DriftStatus("learning", None, 0, words, None, None)
-        if count < NEEDED:
-            words = f"still learning: {count} of {NEEDED} faces"
+        if count < MIN_FACES:
+            words = f"still learning: {count} of {MIN_FACES} faces"
             return DriftStatus("learning", None, count, words, None, None)
         steady = DriftStatus("steady", self._index(samples), count, "as measured", None, None)
-        if not has_moved(reference.confidences_of(samples), reference.confidences):
+        if not has_shifted(reference.count_confidences(samples), reference.confidences):
             return steady
-        found = onset([one.poor for one in samples])
-        if found is not None and mostly(found.part, self._recent):
-            cause = CAUSES[found.part]
+        onset = find_onset([one.poor for one in samples])
+        if onset is not None and in_most(onset.part, self._recent):
+            cause = CAUSES[onset.part]
             return replace(steady, words=f"not quite as measured: {cause}", cause=cause)
-        if stability_index(reference.labels_of(samples), reference.labels) < ANOTHER:
+        if stability_index(reference.count_labels(samples), reference.labels) < LARGE_SHIFT:
             return replace(steady, words="not quite as measured, with no cause in sight")
         words = f"as clear as measured: {OTHER_EXPRESSIONS}"
         return replace(steady, words=words, cause=OTHER_EXPRESSIONS)
 
     def _index(self, samples: Sequence[Sample]) -> float:
         reference = self._reference
-        return stability_index(reference.confidences_of(samples), reference.confidences)
+        return stability_index(reference.count_confidences(samples), reference.confidences)
 
 
-def stability_index(counts: Counts, reference: Counts) -> float:
-    """sum (p - q) log (p / q), over parts that each hold ``LEAST_SHARE`` of the reference; half a
-    face is added to each, so that none is empty."""
-    parts = parted(reference)
-    seen, usual = (np.bincount(parts, weights=table) + 0.5 for table in (counts, reference))
-    seen, usual = seen / seen.sum(), usual / usual.sum()
-    return float(((seen - usual) * np.log(seen / usual)).sum())
-
-
-def parted(reference: Counts) -> Counts:
-    """Which part each bin belongs to: neighbours joined until they hold enough."""
-    parts, part, held = [], 0, 0
-    left, least = int(reference.sum()), LEAST_SHARE * int(reference.sum())
-    for count in reference.tolist():
-        parts.append(part)
-        held, left = held + count, left - count
-        if held >= least and left >= least:
-            part, held = part + 1, 0
-    return np.array(parts, np.int64)
-
-
-def chance(counts: Counts, reference: Counts) -> float:
-    """At most how often faces of one kind differ by as much (Dvoretzky, Kiefer, Wolfowitz; with
-    Massart's constant, which is proven for one sample; for two it is tested by drawing):
-
-        p = 2 exp(-2 D^2 n m / (n + m)),  D = max |F_n - F_m|
-
-    Confidence in bins differs by no more than confidence itself, so the bound holds for it too.
-    """
-    faces, measured = int(counts.sum()), int(reference.sum())
-    apart = np.abs(np.cumsum(counts / faces - reference / measured)).max()
-    exponent = -2 * float(apart) ** 2 * faces * measured / (faces + measured)
-    return min(1.0, 2 * math.exp(exponent))
-
-
-def has_moved(counts: Counts, reference: Counts) -> bool:
-    """By more than chance, and by enough to matter."""
-    return chance(counts, reference) <= LEVEL and stability_index(counts, reference) >= MATERIAL
-
-
-def onset(poor: Sequence[Collection[str]]) -> Onset | None:
-    """The cause that most of the faces since some moment share, and that moment: where the poor
-    ones outnumber the others by most. None where there is none at the end."""
+def find_onset(poor: Sequence[Collection[str]]) -> Onset | None:
+    """The most frequent cause among the newest faces and where it began: where the poor faces from
+    there on outnumber the others by most. None if no cause is in most of the newest faces."""
     best, most = None, 0.0
     for part in CAUSES:
         votes = np.array([0.5 if part in one else -0.5 for one in poor])
@@ -310,10 +255,10 @@ def onset(poor: Sequence[Collection[str]]) -> Onset | None:
     return best
 
 
-def mostly(part: str, poor: Iterable[Collection[str]]) -> bool:
+def in_most(part: str, poor: Iterable[Collection[str]]) -> bool:
     shown = [part in one for one in poor]
     return 2 * sum(shown) > len(shown)
 
 
-def moment_words(moment: datetime, now: datetime) -> str:
-    return f"{moment:%H:%M}" if moment.date() == now.date() else f"{moment:%Y-%m-%d %H:%M}"
+def time_text(time: datetime, now: datetime) -> str:
+    return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""What the loop knows after a frame: the readings, what they cost, and the state around them."""
+"""A frame, its readings, and how long they took."""
 
 from __future__ import annotations
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib.arrays import FloatArray
-from calib.blends import PAIR_SHARE, ROUNDING, blend_name
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
+from rankotom_edge.readings.blend import Blend, find_blend, make_blend
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.quality import Quality
@@ -21,40 +21,20 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
 
-# A blend is named when both emotions together have four fifths, as in the votes that make a
-# compound (calib.blends), and the second has a fifth, so that no third one is larger. A fifth was
-# chosen by an embedded model before this one, as the largest whose F1 against FERPlus's compounds
-# is within 0.02 of the best. By this one, on the reporting half (a test holds a little less): 35 %
-# of the blends named are the compound that people saw, where always naming two would give 15 %,
-# 40 % of the compounds are named, and in 58 % each emotion has at least two of ten votes.
-LEAST_SECOND = 0.20
-LEAST_TOGETHER = PAIR_SHARE
-
-# A headline that trembles across a limit can't be read, so what was said of a face holds for a
-# little more than what it takes to say it anew. Only sureness has no such credit: it is lost at
-# once, so that the error budget is kept, and costs a little more to win back.
-MORE_SURE = 0.05
-LESS_BLENDED = 0.04
-LESS_POOR = 0.08
-TURNED = 0.05  # what the second of a blend must be ahead by to become the first
-# Seconds before a new blend is told: on the way from one expression to another there is one for a
-# frame or two, which nobody can read.
-BREWING = 0.15
+# Hysteresis, so that a headline does not flicker at a threshold; chosen by eye. "Sure" has none
+# when it is lost, so that the error budget is kept; it takes more to be sure again.
+SURE_MARGIN = 0.05
+POOR_MARGIN = 0.08
+# Seconds before a new blend is named; chosen by eye. Between two expressions there is often a
+# blend for a frame or two, too short to read.
+BLEND_DELAY = 0.15
 
 
-@dataclass(frozen=True)
-class Blend:
-    """Two emotions in one face; the shares are their probabilities."""
+class PendingBlend(NamedTuple):
+    """A blend that is seen but not yet named."""
 
-    first: str
-    second: str
-    first_share: float
-    second_share: float
-    name: str  # "happily surprised", else "neutral + sadness"
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset((self.first, self.second))
+    emotions: frozenset[str]
+    since: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +49,12 @@ class Reading:
     raw: FloatArray  # (k,), of this frame alone
     blend: Blend | None
     verdict: Verdict
-    reason: str | None  # of being unsure
+    reason: str | None  # why it is unsure
     crop: Image | None = None  # as the network saw it; not recorded
     evidence: NDArray[np.float32] | None = None  # (k, height, width); not recorded
     needed: float = 0.0  # the confidence that the error budget asks for
-    poor: str | None = None  # why the crop is, where it is
-    brewing: tuple[frozenset[str], float] | None = None  # a blend not told yet, and since when
+    poor: str | None = None  # why the crop is poor; None if it is not
+    pending: PendingBlend | None = None
 
     @property
     def top(self) -> str:
@@ -85,19 +65,19 @@ class Reading:
         return float(self.probabilities.max())
 
     def as_json(self) -> dict[str, object]:
-        """DESIGN's face of a line; with ``points``, ``quality_parts`` and ``needed``, so that a
-        recording can be shown and cropped again."""
+        """A face in a line of ``--json`` (docs/schema.md). ``points``, ``quality_parts`` and
+        ``needed`` are there so that a recording can be shown and cropped again."""
         face, blend = self.face, self.blend
-        parts = dict(vars(self.quality))  # asdict copies deeply: half of the cost
+        parts = dict(vars(self.quality))  # dataclasses.asdict copies deeply: half of the cost
         score = round(parts.pop("score"), 3)
         return {
             "track": self.track,
             "box": [round(number, 1) for number in face.box],
             "points": {
-                "left_eye": _rounded(face.left_eye),
-                "right_eye": _rounded(face.right_eye),
-                "nose": _rounded(face.nose),
-                "mouth": _rounded(face.mouth),
+                "left_eye": _round_point(face.left_eye),
+                "right_eye": _round_point(face.right_eye),
+                "nose": _round_point(face.nose),
+                "mouth": _round_point(face.mouth),
             },
             "score": round(face.score, 3),
             "probabilities": _by_name(self.labels, self.probabilities),
@@ -115,7 +95,7 @@ class Reading:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Reading:
-        """As it was recorded: what was said then is not judged again."""
+        """As it was recorded: the verdict is not computed again."""
         from rankotom_edge.faces.quality import REASONS, Quality
 
         labels = tuple(saved["probabilities"])
@@ -124,7 +104,7 @@ class Reading:
         blend = None
         if saved["blend"] is not None:
             first, second = (labels.index(name) for name in saved["blend"])
-            blend = _blend(labels, probabilities, first, second)
+            blend = make_blend(labels, probabilities, first, second)
         x, y, width, height = (float(number) for number in saved["box"])
         return cls(
             track=int(saved["track"]),
@@ -154,16 +134,14 @@ def read_expression(
     before: Reading | None = None,
     time: float = 0.0,
 ) -> Reading:
-    """``needed`` is the confidence that the error budget asks for, by ``confidence_needed``;
-    ``before`` is what was said of the face a moment before ``time``."""
+    """``needed`` is the confidence that the error budget asks for (``error_budget``); ``before`` is
+    the reading of the same face in the frame before."""
     was_unsure = before is not None and before.verdict == "unsure"
-    more = min(MORE_SURE, (1 - needed) / 2) if was_unsure else 0.0
-    poor = quality.reason_after(None if before is None else before.poor, LESS_POOR)
-    reason = poor or unsure_because(float(probabilities.max()), needed, more)
+    margin = min(SURE_MARGIN, (1 - needed) / 2) if was_unsure else 0.0
+    poor = quality.reason_after(None if before is None else before.poor, POOR_MARGIN)
+    reason = poor or unsure_reason(float(probabilities.max()), needed, margin)
     blend = find_blend(probabilities, labels, None if before is None else before.blend)
-    brewing = None
-    if blend is not None and before is not None and not _is_same(blend, before.blend):
-        brewing = _brewing(blend, before, time)
+    pending = None if blend is None or before is None else _pending_blend(blend, before, time)
     return Reading(
         track=tracked.track,
         face=tracked.face,
@@ -171,8 +149,8 @@ def read_expression(
         labels=labels,
         probabilities=probabilities,
         raw=raw,
-        blend=blend if brewing is None else None,
-        brewing=brewing,
+        blend=blend if pending is None else None,
+        pending=pending,
         verdict="sure" if reason is None else "unsure",
         reason=reason,
         crop=crop,
@@ -182,22 +160,20 @@ def read_expression(
     )
 
 
-def _is_same(blend: Blend, before: Blend | None) -> bool:
-    return before is not None and blend.names == before.names
+def _pending_blend(blend: Blend, before: Reading, time: float) -> PendingBlend | None:
+    """None once the blend may be named: it was before, or has lasted for ``BLEND_DELAY``."""
+    if before.blend is not None and before.blend.emotions == blend.emotions:
+        return None
+    is_known = before.pending is not None and before.pending.emotions == blend.emotions
+    since = before.pending.since if before.pending is not None and is_known else time
+    return PendingBlend(blend.emotions, since) if 0 <= time - since < BLEND_DELAY else None
 
 
-def _brewing(blend: Blend, before: Reading, time: float) -> tuple[frozenset[str], float] | None:
-    """Since when there has been a blend that is new; None once it may be told."""
-    known = before.brewing is not None and before.brewing[0] == blend.names
-    since = before.brewing[1] if before.brewing is not None and known else time
-    return (blend.names, since) if 0 <= time - since < BREWING else None
-
-
-def shown_as(reading: Reading, smoothed: bool) -> Reading:
-    """The same reading told from the smoothed probabilities, or from this frame's alone."""
+def with_smoothing(reading: Reading, smoothed: bool) -> Reading:
+    """The reading as it is, or made again from the probabilities of its frame alone."""
     if smoothed:
         return reading
-    reason = reading.poor or unsure_because(float(reading.raw.max()), reading.needed)
+    reason = reading.poor or unsure_reason(float(reading.raw.max()), reading.needed)
     return replace(
         reading,
         probabilities=reading.raw,
@@ -215,40 +191,17 @@ def bar_reliability(reading: Reading, index: int, reliability: Reliability) -> f
     return reliability.at(float(reading.probabilities[index]), reading.labels[index] == reading.top)
 
 
-def unsure_because(confidence: float, needed: float, more: float = 0.0) -> str | None:
-    """None where it is sure; ``more``: what it takes beyond ``needed`` to become so."""
-    if confidence >= needed + more:
+def unsure_reason(confidence: float, needed: float, margin: float = 0.0) -> str | None:
+    """None where it is sure; ``margin`` is needed on top of ``needed``."""
+    if confidence >= needed + margin:
         return None
-    said, asked = min(99, round(100 * confidence)), min(99, round(100 * needed))
-    return f"{said} % sure, {f'{asked} % needed' if said < asked else 'at the limit'}"
-
-
-def find_blend(
-    probabilities: FloatArray, labels: tuple[str, ...], before: Blend | None = None
-) -> Blend | None:
-    if len(labels) < 2:
-        return None
-    shares = probabilities.tolist()
-    first, second = sorted(range(len(shares)), key=lambda index: -shares[index])[:2]
-    credit = ROUNDING
-    if before is not None and before.names == {labels[first], labels[second]}:
-        credit += LESS_BLENDED
-        if labels[first] == before.second and shares[first] - shares[second] < TURNED:
-            first, second = second, first
-    smaller, together = min(shares[first], shares[second]), shares[first] + shares[second]
-    if smaller < LEAST_SECOND - credit or together < LEAST_TOGETHER - credit:
-        return None
-    return _blend(labels, probabilities, first, second)
-
-
-def _blend(labels: tuple[str, ...], shares: FloatArray, first: int, second: int) -> Blend:
-    one, other = labels[first], labels[second]
-    return Blend(one, other, float(shares[first]), float(shares[second]), blend_name(one, other))
+    shown, asked = min(99, round(100 * confidence)), min(99, round(100 * needed))
+    return f"{shown} % sure, {f'{asked} % needed' if shown < asked else 'at the limit'}"
 
 
 def _by_name(labels: tuple[str, ...], probabilities: FloatArray) -> dict[str, float]:
     return dict(zip(labels, np.round(probabilities, 5).tolist(), strict=True))
 
 
-def _rounded(point: tuple[float, float]) -> list[float]:
+def _round_point(point: tuple[float, float]) -> list[float]:
     return [round(point[0], 2), round(point[1], 2)]

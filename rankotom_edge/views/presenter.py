@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankotom_edge.readings.reading import shown_as
+from rankotom_edge.readings.reading import with_smoothing
 
 if TYPE_CHECKING:
     from rankotom_edge.readings.reading import Reading
@@ -42,7 +42,7 @@ def shown_readings(display: Display) -> tuple[Reading, ...]:
     if display.latest is None or is_stale(display):
         return ()
     smoothed = display.controls.smoothed
-    return tuple(shown_as(reading, smoothed) for reading in display.latest.readings)
+    return tuple(with_smoothing(reading, smoothed) for reading in display.latest.readings)
 
 
 def picture_message(display: Display) -> Message | None:

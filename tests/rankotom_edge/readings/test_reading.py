@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from calib.blends import compound_faces, pair_matches, vote_shares
 from calib.emotions import EMOTIONS
-from calib.prediction_files import read_predictions
-from calib.predictions import Predictions
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.faces.tracker import TrackedFace
+from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.blend import KEEP_MARGIN
 from rankotom_edge.readings.reading import (
-    LESS_BLENDED,
-    LESS_POOR,
-    MORE_SURE,
+    POOR_MARGIN,
+    SURE_MARGIN,
     Reading,
-    find_blend,
+    bar_reliability,
     read_expression,
-    shown_as,
-    unsure_because,
+    unsure_reason,
+    with_smoothing,
 )
-
-HELD_OUT = Path(__file__).parents[3] / "docs" / "examples" / "fp32.npz"
 
 FACE = Face(
     (10.123, 20.456, 100.0, 110.0), (40.111, 50.0), (80.0, 51.0), (60.0, 70.0), (60.0, 95.0), 0.912
@@ -62,61 +58,6 @@ def reading(
     )
 
 
-@pytest.fixture(scope="module")
-def held_out() -> Predictions:
-    return read_predictions(HELD_OUT)
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "name"),
-    [
-        (shares(happiness=0.52, surprise=0.31), "happily surprised"),
-        (shares(surprise=0.52, happiness=0.31), "happily surprised"),
-        (shares(neutral=0.6, sadness=0.2), "neutral + sadness"),
-        (shares(sadness=0.7, neutral=0.2), "sadness + neutral"),
-        (shares(happiness=0.85, surprise=0.14), None),
-        (shares(happiness=0.99), None),
-        (shares(fear=0.4, surprise=0.3), None),
-    ],
-)
-def test_a_blend_is_named_when_the_second_emotion_is_a_real_part(
-    probabilities: np.ndarray, name: str | None
-) -> None:
-    blend = find_blend(probabilities, EMOTIONS)
-    assert (blend.name if blend else None) == name
-
-
-def test_a_blend_tells_its_parts_the_larger_first() -> None:
-    blend = find_blend(shares(surprise=0.52, happiness=0.31), EMOTIONS)
-    assert blend is not None
-    assert (blend.first, blend.second) == ("surprise", "happiness")
-    assert (blend.first_share, blend.second_share) == pytest.approx((0.52, 0.31))
-
-
-def test_a_model_of_one_emotion_has_no_blends() -> None:
-    assert find_blend(np.ones(1), ("smile",)) is None
-
-
-def test_blends_are_named_where_people_saw_two_emotions(held_out: Predictions) -> None:
-    """On the half of FERPlus valid that the rule's criterion does not use."""
-    assert held_out.votes is not None
-    compounds = compound_faces(held_out.votes)
-    matched = pair_matches(held_out.probabilities, compounds)
-    named = np.array(
-        [find_blend(row, held_out.classes) is not None for row in held_out.probabilities]
-    )
-    precision, always = matched[named].mean(), matched.mean()
-    recall = matched[named].sum() / compounds.mask.sum()
-    assert precision > 1.6 * always
-    assert recall > 0.3
-    # Not much oftener than people split their votes.
-    assert named.mean() < 1.6 * compounds.mask.mean()
-    # Most of what is named, several people saw: each of the two has two votes in ten.
-    order = np.argsort(-held_out.probabilities, axis=1)[:, :2]
-    votes = np.take_along_axis(vote_shares(held_out.votes), order, axis=1)
-    assert (votes[named].min(axis=1) >= 0.2 - 1e-9).mean() > 0.45
-
-
 def test_a_confidence_under_the_one_needed_is_unsure_and_says_both() -> None:
     unsure = reading(shares(sadness=0.43), needed=0.6)
     assert (unsure.verdict, unsure.reason) == ("unsure", "43 % sure, 60 % needed")
@@ -126,9 +67,9 @@ def test_a_confidence_under_the_one_needed_is_unsure_and_says_both() -> None:
 
 
 def test_the_reason_says_what_the_bar_says_and_never_asks_for_as_much() -> None:
-    assert unsure_because(0.466, 0.5) == "47 % sure, 50 % needed"
-    assert unsure_because(0.5985, 0.599) == "60 % sure, at the limit"
-    assert unsure_because(0.996, 0.998) == "99 % sure, at the limit"
+    assert unsure_reason(0.466, 0.5) == "47 % sure, 50 % needed"
+    assert unsure_reason(0.5985, 0.599) == "60 % sure, at the limit"
+    assert unsure_reason(0.996, 0.998) == "99 % sure, at the limit"
 
 
 def test_a_poor_crop_is_the_reason_even_of_a_low_confidence() -> None:
@@ -141,10 +82,10 @@ def test_sureness_is_lost_at_once_and_won_back_with_a_little_more() -> None:
     sure = reading(shares(sadness=0.61), needed=0.6)
     unsure = reading(shares(sadness=0.59), needed=0.6, before=sure)
     assert (sure.verdict, unsure.verdict) == ("sure", "unsure")
-    still = reading(shares(sadness=0.6 + MORE_SURE - 0.01), needed=0.6, before=unsure)
+    still = reading(shares(sadness=0.6 + SURE_MARGIN - 0.01), needed=0.6, before=unsure)
     assert (still.verdict, still.reason) == ("unsure", "64 % sure, at the limit")
     assert still.needed == 0.6
-    again = reading(shares(sadness=0.6 + MORE_SURE), needed=0.6, before=still)
+    again = reading(shares(sadness=0.6 + SURE_MARGIN), needed=0.6, before=still)
     assert again.verdict == "sure"
     assert reading(shares(sadness=0.61), needed=0.6, before=again).verdict == "sure"
 
@@ -160,14 +101,14 @@ def test_a_poor_crop_stays_poor_until_it_is_clearly_better() -> None:
 
     told = reading(shares(sadness=0.9), quality=blurred(0.49))
     assert told.reason == "blurred"
-    told = reading(shares(sadness=0.9), quality=blurred(0.51 + LESS_POOR / 2), before=told)
+    told = reading(shares(sadness=0.9), quality=blurred(0.51 + POOR_MARGIN / 2), before=told)
     assert told.reason == "blurred"
-    told = reading(shares(sadness=0.9), quality=blurred(0.5 + LESS_POOR), before=told)
+    told = reading(shares(sadness=0.9), quality=blurred(0.5 + POOR_MARGIN), before=told)
     assert told.verdict == "sure"
     assert reading(shares(sadness=0.9), quality=blurred(0.51), before=told).verdict == "sure"
 
 
-def test_the_reason_of_a_poor_crop_does_not_change_with_every_look() -> None:
+def test_the_reason_of_a_poor_crop_does_not_change_with_every_measurement() -> None:
     def poor(sharpness: float, light: float) -> Quality:
         return Quality.of(size=0.9, sharpness=sharpness, light=light, pose=1.0, whole=1.0)
 
@@ -181,10 +122,10 @@ def test_the_reason_of_a_poor_crop_does_not_change_with_every_look() -> None:
 def test_a_blend_holds_while_its_parts_tremble() -> None:
     told = reading(shares(happiness=0.65, surprise=0.2))
     assert told.blend is not None
-    told = reading(shares(happiness=0.65, surprise=0.2 - LESS_BLENDED + 0.01), before=told)
+    told = reading(shares(happiness=0.65, surprise=0.2 - KEEP_MARGIN + 0.01), before=told)
     assert told.blend is not None
     assert reading(shares(happiness=0.65, surprise=0.17)).blend is None
-    told = reading(shares(happiness=0.8, surprise=0.2 - LESS_BLENDED - 0.01), before=told)
+    told = reading(shares(happiness=0.8, surprise=0.2 - KEEP_MARGIN - 0.01), before=told)
     assert told.blend is None
 
 
@@ -198,7 +139,7 @@ def test_the_parts_of_a_blend_change_places_when_one_is_clearly_ahead() -> None:
     assert told.blend.first == "sadness"
 
 
-def test_a_blend_on_the_way_from_one_expression_to_another_is_not_told() -> None:
+def test_a_blend_on_the_way_from_one_expression_to_another_is_not_named() -> None:
     told = reading(shares(anger=0.9))
     on_the_way = shares(anger=0.45, happiness=0.45)
     for number in range(1, 5):
@@ -207,7 +148,7 @@ def test_a_blend_on_the_way_from_one_expression_to_another_is_not_told() -> None
     assert reading(shares(happiness=0.9), before=told, time=5 / 30).blend is None
 
 
-def test_a_blend_that_lasts_is_told_and_so_is_the_first_look_at_a_face() -> None:
+def test_a_blend_that_lasts_is_named_and_so_is_the_first_of_a_face() -> None:
     blended = shares(sadness=0.5, neutral=0.4)
     assert reading(blended).blend is not None
     told, blends = reading(shares(sadness=0.95)), []
@@ -235,18 +176,18 @@ def test_a_face_that_trembles_across_every_limit_is_told_in_few_words() -> None:
     assert changes <= 4
 
 
-def test_b_tells_the_same_face_from_its_own_frame_alone() -> None:
+def test_without_smoothing_a_face_is_read_from_its_own_frame_alone() -> None:
     smoothed, raw = shares(happiness=0.9), shares(happiness=0.45, surprise=0.4)
     told = reading(smoothed, raw=raw, needed=0.6)
     assert (told.top, told.blend, told.verdict) == ("happiness", None, "sure")
-    assert shown_as(told, smoothed=True) is told
-    alone = shown_as(told, smoothed=False)
+    assert with_smoothing(told, smoothed=True) is told
+    alone = with_smoothing(told, smoothed=False)
     assert alone.confidence == pytest.approx(0.45)
     assert alone.blend is not None
     assert alone.reason == "45 % sure, 60 % needed"
 
 
-def test_a_face_as_json_has_the_fields_of_the_design() -> None:
+def test_a_face_as_json_has_the_fields_of_the_schema() -> None:
     saved = json.loads(json.dumps(reading(shares(happiness=0.52, surprise=0.31)).as_json()))
     assert saved["track"] == 7
     assert saved["box"] == [10.1, 20.5, 100.0, 110.0]
@@ -266,7 +207,7 @@ def test_a_face_read_back_from_json_says_the_same() -> None:
     again = Reading.from_json(json.loads(json.dumps(saved)))
     assert again.as_json() == saved
     assert again.face.left_eye == pytest.approx(FACE.left_eye, abs=0.01)
-    assert shown_as(again, smoothed=False).top == "fear"
+    assert with_smoothing(again, smoothed=False).top == "fear"
 
 
 def test_a_face_as_json_is_cheap() -> None:
@@ -275,3 +216,14 @@ def test_a_face_as_json_is_cheap() -> None:
     for _ in range(300):
         told.as_json()
     assert (time.thread_time() - started) / 300 < 0.001
+
+
+def test_a_bar_has_the_reliability_of_its_height_unless_the_crop_is_poor() -> None:
+    reliability = Reliability(load_artifact("ferplus-fp32").card.evaluation)
+    clear = reading(shares(happiness=0.83))
+    top, other = EMOTIONS.index("happiness"), EMOTIONS.index("fear")
+    assert bar_reliability(clear, top, reliability) == reliability.at(0.83)
+    share = float(clear.probabilities[other])
+    assert bar_reliability(clear, other, reliability) == reliability.at(share, highest=False)
+    blurred = reading(shares(happiness=0.83), quality=POOR)
+    assert bar_reliability(blurred, top, reliability) is None

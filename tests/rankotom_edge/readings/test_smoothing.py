@@ -13,7 +13,7 @@ from calib.metrics import adaptive_ece, ece, nll
 from calib.prediction_files import read_predictions
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.readings.smoothing import LONGEST_GAP, Smoother, label_changes_per_minute
+from rankotom_edge.readings.smoothing import MAX_GAP, Smoother, label_changes_per_minute
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
 from train.experiments.smoothing import (
@@ -122,7 +122,7 @@ def test_faces_do_not_mix() -> None:
     np.testing.assert_allclose(smoother.update(1, HAPPY, 0.02), HAPPY)
 
 
-@pytest.mark.parametrize("pause", [LONGEST_GAP + 0.1, -5.0])
+@pytest.mark.parametrize("pause", [MAX_GAP + 0.1, -5.0])
 def test_after_a_long_gap_or_a_jump_back_it_starts_afresh(pause: float) -> None:
     smoother = Smoother()
     for index in range(30):
@@ -141,7 +141,7 @@ def test_faces_that_left_are_forgotten() -> None:
     for track in range(5_000):
         smoother.update(track, HAPPY, track / FPS)
         smoother.keep(track / FPS)
-    assert len(smoother) <= FPS * LONGEST_GAP + 1
+    assert len(smoother) <= FPS * MAX_GAP + 1
 
 
 def test_an_update_is_cheap() -> None:

@@ -20,9 +20,10 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.blend import find_blend
 from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
-from rankotom_edge.readings.reading import Reading, find_blend
+from rankotom_edge.readings.reading import Reading
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display, Status
@@ -63,7 +64,7 @@ class Showing:
             crop=np.arange(48 * 48, dtype=np.uint16).astype(np.uint8).reshape(1, 48, 48),
         )
 
-    def moment(self, *readings: Reading) -> FrameReadings:
+    def frame_readings(self, *readings: Reading) -> FrameReadings:
         image = np.full((480, 640, 3), (180, 120, 60), np.uint8)
         return FrameReadings(Frame(image, 0, 0.0, 0.0), readings, Latency(2.0, 1.0, 12.0))
 
