@@ -44,6 +44,7 @@ COMPOUNDS: Mapping[frozenset[str], str] = MappingProxyType(
     }
 )
 
+# Of ten votes, eight for the pair and three for the lesser. Chosen by eye.
 PAIR_SHARE = 0.8
 SECOND_SHARE = 0.3
 # 3 / 10 and 0.1 + 0.2 are the same share except for rounding.
@@ -95,20 +96,16 @@ def blend_name(first: str, second: str) -> str:
     return COMPOUNDS.get(frozenset({first, second}), f"{first} + {second}")
 
 
-def compound_faces(
-    votes: ArrayLike,
-    *,
-    pair_share: float = PAIR_SHARE,
-    second_share: float = SECOND_SHARE,
-) -> CompoundFaces:
+def compound_faces(votes: ArrayLike) -> CompoundFaces:
     """The faces whose votes split between two emotions; a face without votes is not a compound."""
-    ballots = as_numbers(votes, "votes", dimensions=2)
-    _check_two_classes(ballots)
-    shares = vote_shares(as_votes(ballots, *ballots.shape))
+    counts = as_numbers(votes, "votes", dimensions=2)
+    if counts.shape[1] < 2:
+        raise RankotomError("A blend needs at least two classes, and there is one.")
+    shares = vote_shares(as_votes(counts, *counts.shape))
     pairs = _likeliest_two(shares)
     pair_shares = np.take_along_axis(shares, pairs, axis=1)
-    together = pair_shares.sum(axis=1) >= pair_share - ROUNDING
-    mask = together & (pair_shares[:, 1] >= second_share - ROUNDING)
+    together = pair_shares.sum(axis=1) >= PAIR_SHARE - ROUNDING
+    mask = together & (pair_shares[:, 1] >= SECOND_SHARE - ROUNDING)
     return CompoundFaces(mask=mask, pairs=pairs)
 
 
@@ -187,8 +184,3 @@ def vote_shares(votes: FloatArray) -> FloatArray:
 def _likeliest_two(rows: FloatArray) -> IntArray:
     order: IntArray = np.argsort(-rows, axis=1, kind="stable")
     return order[:, :2]
-
-
-def _check_two_classes(rows: FloatArray) -> None:
-    if rows.shape[1] < 2:
-        raise RankotomError("A blend needs at least two classes, and there is one.")

@@ -27,7 +27,7 @@ ROW = re.compile(r"\brow (\d+)")
 
 
 def read_predictions(path: Path) -> Predictions:
-    """Read one of two formats.
+    """Read one of two formats:
 
     ``.npz``: arrays ``probabilities`` or ``logits`` (n, k) and ``labels`` (n,), optionally
     ``votes`` (n, k) and ``classes`` (k,). No pickled objects.
@@ -36,8 +36,8 @@ def read_predictions(path: Path) -> Predictions:
     ``logit:<class>`` for each class, a column ``label`` and optionally ``votes:<class>`` for
     each class. Other columns are ignored.
 
-    A label is a class index or a class name. Where a file has both, probabilities are measured
-    and logits are used to fit a temperature.
+    A label is a class index or a class name. In a file with both probabilities and logits, the
+    probabilities are measured and the logits are used to fit a temperature.
     """
     readers = {".npz": _from_npz, ".csv": _from_csv}
     path = Path(path)

@@ -114,7 +114,7 @@ def _reading_notes(evaluation: Evaluation) -> str:
         "as many faces: its mean and its 95th percentile (p95).",
         "The interval of a calibration error is for samples of this size, noise included; the "
         "floor shows how much of it is noise.",
-        "MCE depends on the emptiest bins and has no fair interval.",
+        "MCE depends on the emptiest bins and has no reliable interval.",
     ]
     if evaluation.metrics["mce50"].value is not None:
         sentences.append(f"MCE, {LARGE_BIN}+: over bins with at least {LARGE_BIN} faces.")

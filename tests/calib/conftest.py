@@ -1,4 +1,4 @@
-"""A synthetic model whose labels are drawn from its own probabilities: calibrated by making."""
+"""A synthetic model, calibrated by construction: labels are drawn from its probabilities."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from calib.temperature import softmax
 
 @pytest.fixture(scope="session")
 def make_predictions() -> Callable[..., Predictions]:
-    """Of one seed the faces, labels and votes are the same, whatever the temperature and noise.
+    """A seed fixes the faces, labels and votes for every temperature and noise.
 
     A temperature other than 1 spoils the calibration, noise disturbs the logits.
     """

@@ -1,4 +1,4 @@
-"""Offsets give each class back what a model claims of it too often or too seldom."""
+"""Offsets correct a model that predicts a class too often or too seldom."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from calib.temperature import fit_temperature, softmax
 
 
 def drawn(count: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Logits, and labels that are drawn from their very probabilities."""
+    """Logits, and labels drawn from their probabilities."""
     random = np.random.default_rng(seed)
     logits = random.normal(scale=2, size=(count, classes))
     chance = random.random((count, 1))
@@ -40,7 +40,7 @@ def test_no_other_offsets_cost_less() -> None:
     logits, labels = drawn(200, 3, seed=3)
 
     def cost(offsets: np.ndarray) -> float:
-        """As the docstring has it, at the best of many temperatures."""
+        """The cost in the docstring, at the best of many temperatures."""
         return min(
             nll(softmax((logits + offsets) / t), labels)
             + float(np.square(offsets / t).sum()) / (2 * 200 * PRIOR**2)
