@@ -43,7 +43,7 @@ def test_imports_point_one_way(copied: Path) -> None:
     [
         ("rankotom_edge/live/loop.py", "from train.loop import train"),
         ("rankotom_edge/sources/demo.py", "from rankotom_edge.faces.detector import FaceDetector"),
-        ("rankotom_edge/doctor/machine.py", "import train.data.datasets"),
+        ("rankotom_edge/doctor/hardware.py", "import train.data.datasets"),
         ("export/gate.py", "from rankotom_edge.live.loop import watch"),
         ("train/loop.py", "from rankotom_edge.readings.reading import Reading"),
         ("calib/metrics.py", "import rich"),

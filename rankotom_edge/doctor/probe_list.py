@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankotom_edge.doctor.check import ONNX_RUNTIME, Probe
 
 FACE_READING = "rankotom_edge.doctor.face_reading"
-MACHINE = "rankotom_edge.doctor.machine"
+HARDWARE = "rankotom_edge.doctor.hardware"
 SOFTWARE = "rankotom_edge.doctor.software"
 
 INSTALL = "pip install -c constraints.txt ."
@@ -23,10 +23,10 @@ PROBES: dict[str, tuple[Probe, ...]] = {
         Probe("models", f"{FACE_READING}:model_files", level="needed", fix=ONNX_RUNTIME),
     ),
     "This machine": (
-        Probe("cpu", f"{MACHINE}:cpu"),
-        Probe("cameras", f"{MACHINE}:cameras", fix=OPENCV),
+        Probe("cpu", f"{HARDWARE}:cpu"),
+        Probe("cameras", f"{HARDWARE}:cameras", fix=OPENCV),
         Probe("gstreamer", f"{SOFTWARE}:gstreamer", fix=OPENCV),
-        Probe("screen", f"{MACHINE}:screen", fix=SCREEN),
+        Probe("screen", f"{HARDWARE}:screen", fix=SCREEN),
         Probe("tensorrt", f"{FACE_READING}:tensorrt", fix=TENSORRT),
     ),
     "Installed": (
@@ -43,5 +43,5 @@ def list_probes(source: str | None) -> dict[str, tuple[Probe, ...]]:
     if source is None:
         return PROBES
     fix = "check that it is on and free; without it: rankotom-edge camera --source demo"
-    probe = Probe("source", f"{MACHINE}:source", source, level="needed", fix=fix)
+    probe = Probe("source", f"{HARDWARE}:source", source, level="needed", fix=fix)
     return {"Your source": (probe,), **PROBES}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import cv2
 
 POLL_SECONDS = 0.1  # between two checks whether the stream is still wanted
-# A thread that returns from OpenCV while Python shuts down (about 0.3 s) aborts the process. So we
-# give a server that answers at all GRACE seconds to do so, and we do not leave when the open is
-# less than NEAR seconds from timing out: then we wait for the timeout plus OVERRUN.
+# Seconds, chosen by eye. A thread that returns from OpenCV while Python shuts down aborts the
+# process. So a server that answers at all gets GRACE to do so, and an open that is less than NEAR
+# from timing out is waited for until the timeout plus OVERRUN.
 GRACE, NEAR, OVERRUN = 1.0, 2.0, 0.5
 
 

@@ -102,7 +102,7 @@ def test_nothing_takes_longer_than_it_may(tmp_path: Path) -> None:
     assert {check["detail"] for check in checks} == {"no answer in 0.01 s"}
 
 
-def test_a_target_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_written_is_an_error_before_the_work(tmp_path: Path) -> None:
     finished = run(tmp_path, "--json", str(tmp_path / "gone" / "doctor.json"))
     assert finished.returncode == 2
     assert "make it first" in finished.stderr

@@ -10,7 +10,7 @@ from rankotom_edge.doctor.check import Check, Probe
 from rankotom_edge.doctor.subprocess_probe import run_probe
 
 
-def test_what_libraries_print_is_not_taken_for_the_run_here(
+def test_what_libraries_print_is_not_taken_for_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "loud.py").write_text(

@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from rankotom_edge.doctor.machine import CPUINFO, features
+from rankotom_edge.doctor.hardware import CPUINFO, features
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.embedded import FP32, INT8
 from rankotom_edge.model.latency import (

@@ -1,4 +1,4 @@
-"""Probes of the machine: its CPU, cameras and screen."""
+"""Probes of the hardware: the CPU, cameras and screen."""
 
 from __future__ import annotations
 

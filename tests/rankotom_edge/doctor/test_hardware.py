@@ -4,7 +4,7 @@ import pytest
 
 from rankotom_edge import sources
 from rankotom_edge.doctor.check import Check, Finding, Probe
-from rankotom_edge.doctor.machine import cameras, features, int8_words, source
+from rankotom_edge.doctor.hardware import cameras, features, int8_words, source
 from rankotom_edge.doctor.subprocess_probe import run_probe
 
 VNNI = "processor\t: 0\nflags\t\t: fpu avx2 avx512_vnni\n"
@@ -36,11 +36,11 @@ def test_each_camera_is_tried_in_a_process_of_its_own(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("display", ["", ":987"])
-def test_a_screen_that_is_not_there_is_no_explain_crash(
+def test_a_missing_screen_is_a_failed_check_and_no_crash(
     display: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPLAY", display)
-    check = run_probe(Probe("screen", "rankotom_edge.doctor.machine:screen"), 60.0)
+    check = run_probe(Probe("screen", "rankotom_edge.doctor.hardware:screen"), 60.0)
     assert isinstance(check, Check)
     assert check.detail == (
         f"DISPLAY={display} does not answer" if display else "none (DISPLAY is not set)"
