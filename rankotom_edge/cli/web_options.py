@@ -68,7 +68,7 @@ class WebOptions:
         with extra("web"):
             import rankotom_edge.publish.prometheus
             import rankotom_edge.views.web.view  # noqa: F401
-        from rankotom_edge.views.web.address import HOST, PORT, listen
+            from rankotom_edge.views.web.address import HOST, PORT, listen
 
         host = HOST if self.host is None else self.host
         port = PORT if self.port is None else self.port

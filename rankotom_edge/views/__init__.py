@@ -1,1 +1,1 @@
-"""Where a moment is shown: a window, a terminal, lines, or nowhere."""
+"""Shows readings to a person: in a window, a terminal, a browser, or not at all."""

@@ -1,4 +1,4 @@
-"""The switches of the live views: what is shown, and how a key changes it."""
+"""The keys of the live views, and the switches that they toggle."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,14 +12,14 @@ class Controls:
     crop: bool = False  # the face as the network sees it
     reliability: bool = False  # the model's reliability diagram
     help: bool = False
-    absent: tuple[str, ...] = ()  # keys that can do nothing here
+    absent: tuple[str, ...] = ()  # keys that do nothing here, as in a replay
 
     @property
     def keys(self) -> dict[str, str]:
         return {key: words for key, words in KEYS.items() if key not in self.absent}
 
 
-# Every view shows this list, in this order, as its help, but for those absent.
+# The help of every view, in this order, without the absent keys.
 KEYS = {
     "q": "quit (or Esc)",
     "space": "pause",
@@ -42,8 +42,8 @@ _SWITCHES = {
 }
 
 
-def pressed(controls: Controls, key: str) -> Controls:
-    """A key that is no switch changes nothing."""
+def toggle(controls: Controls, key: str) -> Controls:
+    """A key without a switch changes nothing."""
     switch = _SWITCHES.get(key)
     if switch is None:
         return controls

@@ -1,13 +1,19 @@
-"""The colours of the live views: one for each emotion, the same in the window and the terminal.
+"""The colours of the live views: one per emotion, the same in window, terminal and web page.
 
-They are Okabe and Ito's, with four moved until every kind of colour vision tells all eight apart on
-a dark ground (a test measures it); a name or a place always says the same thing a second time.
+They start from the palette of Okabe and Ito; four were moved so that all eight can be told apart on
+a dark ground with every kind of colour vision (tests/rankotom_edge/views/test_palette.py measures
+it). Nothing is shown by colour alone: a name or a position always says the same.
 """
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from __future__ import annotations
 
-Colour: TypeAlias = tuple[int, int, int]  # blue, green, red, as OpenCV has them
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from rankotom_edge.readings.reading import Reading
+
+Colour: TypeAlias = tuple[int, int, int]  # blue, green, red, as in OpenCV
 
 EMOTION_HEX = {
     "neutral": "#c3cad3",
@@ -19,16 +25,19 @@ EMOTION_HEX = {
     "fear": "#cf6eb5",
     "contempt": "#0077e6",
 }
-# Another model's labels take these, by their place in its list.
+# Labels of other models take these, by their index.
 SPARE_HEX = tuple(EMOTION_HEX.values())
 
-HALF_BRIGHT = 115  # brightness up to which light letters are read better on a colour than dark ones
 GROUND_HEX = "#14171c"
 TEXT_HEX = "#f4f6f8"
 QUIET_HEX = "#a4adb8"
 FAINT_HEX = "#5b6470"
 WARNING_HEX = "#ffb224"
 RECORDING_HEX = "#ff5a52"
+UNSURE_HEX = "#8c949e"
+
+# Above this brightness dark text has the better contrast on a colour; the test measures it too.
+DARK_TEXT_ABOVE = 115
 
 
 def emotion_hex(labels: Sequence[str], index: int) -> str:
@@ -40,13 +49,24 @@ def bgr(hexadecimal: str) -> Colour:
     return blue, green, red
 
 
-def brightness(colour: Colour) -> float:
-    """As the eye weighs the three (Rec. 601), 0 to 255."""
+GROUND, TEXT, QUIET, FAINT = (bgr(name) for name in (GROUND_HEX, TEXT_HEX, QUIET_HEX, FAINT_HEX))
+WARNING, RECORDING = bgr(WARNING_HEX), bgr(RECORDING_HEX)
+
+
+def reading_colour(reading: Reading, index: int | None = None) -> Colour:
+    """The colour of an emotion, or of the highest; faded towards grey if the reading is unsure."""
+    index = int(reading.probabilities.argmax()) if index is None else index
+    colour = bgr(emotion_hex(reading.labels, index))
+    return mix(colour, bgr(UNSURE_HEX), 0.75) if reading.verdict == "unsure" else colour
+
+
+def text_colour_on(colour: Colour) -> Colour:
     blue, green, red = colour
-    return 0.114 * blue + 0.587 * green + 0.299 * red
+    brightness = 0.114 * blue + 0.587 * green + 0.299 * red  # Rec. 601, 0 to 255
+    return GROUND if brightness > DARK_TEXT_ABOVE else TEXT
 
 
-def mixed(colour: Colour, other: Colour, share: float) -> Colour:
+def mix(colour: Colour, other: Colour, share: float) -> Colour:
     """``share`` of ``other`` in ``colour``."""
     blue, green, red = (
         round(part + (its - part) * share) for part, its in zip(colour, other, strict=True)

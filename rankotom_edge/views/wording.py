@@ -1,6 +1,6 @@
-"""What the views say about a reading, in the same words.
+"""What every view says about a reading.
 
-They name the expression that is seen, never what a person feels.
+The words name the expression that is seen, never what a person feels.
 """
 
 from __future__ import annotations
@@ -8,19 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from calib.reports.number_text import faces_text
+
 if TYPE_CHECKING:
+    from calib.evaluation import Evaluation
     from rankotom_edge.model.reliability import Reliability
     from rankotom_edge.readings.reading import Reading
 
 UNSURE = "unsure"
-MARKER = "how often a bar of that height was right"
+MARK_MEANING = "how often a bar of that height was right"
 
 
 @dataclass(frozen=True)
 class Headline:
     title: str  # the expression, the blend, or "unsure"
     number: str  # "83 %", "52 + 31", or nothing
-    detail: str  # what the number is worth, what the blend is made of, or why it is unsure
+    detail: str  # how often such a number is right, the parts of the blend, or why it is unsure
 
 
 def headline(reading: Reading, reliability: Reliability) -> Headline:
@@ -32,10 +35,10 @@ def headline(reading: Reading, reliability: Reliability) -> Headline:
         parts = f"{blend.first} {first} + {blend.second} {second}"
         return Headline(blend.name, f"{first} + {second}", parts)
     confidence = reading.confidence
-    return Headline(reading.top, percent(confidence), worth(confidence, reliability))
+    return Headline(reading.top, percent(confidence), reliability_words(confidence, reliability))
 
 
-def named(reading: Reading) -> tuple[str, ...]:
+def named_emotions(reading: Reading) -> tuple[str, ...]:
     """The emotions in the headline."""
     if reading.verdict == "unsure":
         return ()
@@ -43,11 +46,17 @@ def named(reading: Reading) -> tuple[str, ...]:
     return (reading.top,) if blend is None else (blend.first, blend.second)
 
 
-def worth(confidence: float, reliability: Reliability) -> str:
+def reliability_words(confidence: float, reliability: Reliability) -> str:
     right = reliability.at(confidence)
     return "" if right is None else f"right {round(100 * right)} times in 100"
 
 
+def calibration_words(evaluation: Evaluation) -> str | None:
+    """None if the model's card does not say."""
+    ece = evaluation.metrics["ece"].value
+    return None if ece is None else f"ECE {100 * ece:.1f} %, {faces_text(evaluation.n)}"
+
+
 def percent(share: float) -> str:
-    """Never 100 %: no confidence here is worth that."""
+    """Never 100 %: no model here is that reliable."""
     return ">99 %" if share > 0.995 else f"{round(100 * share)} %"

@@ -1,5 +1,4 @@
-"""A small picture in a terminal: two pixels a cell, the upper half in one colour, the lower in
-another."""
+"""An image in a terminal: each character cell shows two pixels, one above the other."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from rich.style import Style
 from rankotom_edge.frame import Image
 
 UPPER_HALF = "▀"
-STEP = 8  # of 256: neighbours that look alike share a style, and the line is half as long
+STEP = 8  # colours are rounded to it: runs of equal cells halve the output
 
 
 @dataclass(frozen=True, eq=False)
 class HalfBlocks:
-    image: Image  # BGR, of an even height, a pixel for each column and each half of a row
+    image: Image  # BGR; as wide as its columns and twice as high as its rows
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         coarse = (self.image // STEP).tolist()
@@ -41,8 +40,8 @@ class HalfBlocks:
         return Measurement(self.image.shape[1], self.image.shape[1])
 
 
-def fitted(image: Image, columns: int, rows: int) -> Image:
-    """The whole picture, as large as fits into so many columns and rows of half blocks."""
+def fit_image(image: Image, columns: int, rows: int) -> Image:
+    """The whole image, as large as fits into this many character cells."""
     height, width = image.shape[:2]
     zoom = min(columns / width, 2 * rows / height)
     size = (max(1, round(width * zoom)), 2 * max(1, round(height * zoom / 2)))

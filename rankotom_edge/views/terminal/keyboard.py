@@ -1,4 +1,4 @@
-"""Keys as they are pressed in a terminal, without waiting for Enter, and without an echo."""
+"""Reads keys from a terminal as they are pressed, without Enter and without echo."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from types import TracebackType
 from typing import Any, TextIO
 
 ESCAPE = 0x1B
-# Esc is a byte of its own, and also the first of what an arrow key sends; the others follow at
-# once, over SSH in the same packet.
+# Esc sends one byte, and an arrow key a sequence that starts with the same byte. The rest follows
+# at once, over SSH in the same packet.
 ESCAPE_WAIT = 0.03
 
 
 def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
-    """The keys' names, and what may be the start of another; ``complete``: nothing follows.
+    """The names of the keys, and the bytes that may be the start of another.
 
-    Arrow keys, function keys and letters beyond ASCII have no name here.
+    ``complete``: no more bytes follow. Arrow keys, function keys and letters beyond ASCII have no
+    name here.
     """
     names: list[str] = []
     place = 0
@@ -43,7 +44,7 @@ def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
 
 
 def _escape_end(pressed: bytes, start: int) -> int | None:
-    """Where the escape sequence at ``start`` ends; None where that is not known yet."""
+    """Where the escape sequence at ``start`` ends; None if that is not known yet."""
     following = pressed[start + 1 :]
     if not following:
         return None
@@ -58,11 +59,10 @@ def _escape_end(pressed: bytes, start: int) -> int | None:
 
 
 class Keyboard:
-    """Reads keys while it is entered, and leaves the terminal as it was.
+    """Reads keys while it is entered, and restores the terminal on exit.
 
-    One that is gone (a closed window, a dropped line) is a KeyboardInterrupt, also where no SIGHUP
-    tells of it: whatever failed on the way was for a screen that nobody sees. Where there is no
-    terminal, or no standard input at all, there are no keys.
+    A terminal that is gone (a closed window, a dropped connection) raises KeyboardInterrupt, even
+    if no SIGHUP was sent. Without a terminal, or without standard input, there are no keys.
     """
 
     def __init__(self, source: TextIO | None = None) -> None:
@@ -71,7 +71,7 @@ class Keyboard:
         self._names: deque[str] = deque()
 
     def key(self) -> str | None:
-        """The oldest key that was not asked for yet; None at once where there is none."""
+        """The oldest key press that was not returned yet. Does not wait for one."""
         if not self._names and self._source is not None and self._before is not None:
             self._names.extend(self._read(self._source.fileno()))
         return self._names.popleft() if self._names else None
@@ -81,7 +81,7 @@ class Keyboard:
         pending, wait = b"", 0.0
         while select.select([number], [], [], wait)[0]:
             more = os.read(number, 256)
-            if not more:  # nor will there be: without lines, Ctrl-D is a key like any other
+            if not more:  # the terminal is gone: in this mode Ctrl-D is an ordinary key
                 raise KeyboardInterrupt
             found, pending = split_keys(pending + more, complete=False)
             names += found

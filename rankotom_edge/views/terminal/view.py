@@ -13,26 +13,26 @@ from rich.console import Console
 from rich.live import Live
 
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.keyboard import Keyboard
-from rankotom_edge.views.terminal.page import Standing, render, stand
+from rankotom_edge.views.terminal.page import render
 
 if TYPE_CHECKING:
     from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.views.display import Display
 
-REFRESH_SECONDS = 1 / 12  # faster can't be read, and a slow line could not follow
+REFRESH_SECONDS = 1 / 12  # nobody reads faster, and a slow connection could not follow
 COLOURS_FOR_PICTURES = ("truecolor", "256")
 
 
 def _console() -> Console:
-    """With the size that the terminal has now: where a shell exports COLUMNS and LINES, rich would
-    believe them for ever."""
+    """Without COLUMNS and LINES: if a shell exports them, rich would not notice a resize."""
     fixed = ("COLUMNS", "LINES")
     return Console(_environ={name: os.environ[name] for name in os.environ if name not in fixed})
 
 
 class TerminalView:
-    """Takes the whole screen while it is entered, and gives it back however it is left."""
+    """Takes the whole screen while it is entered, and restores it on every kind of exit."""
 
     closed = False
     shows_faces = True
@@ -47,7 +47,7 @@ class TerminalView:
         keys: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``keys``: where they are read from, if not from standard input."""
+        """``keys``: the stream to read them from; standard input by default."""
         self._reliability = Reliability(model.evaluation)
         self._picture = picture
         self._console = _console() if console is None else console
@@ -55,29 +55,29 @@ class TerminalView:
         self._live = Live(console=self._console, screen=True, auto_refresh=False)
         self._clock = clock
         self._next = float("-inf")
-        self._standing: Standing = {}
-        self._leaving = ExitStack()
+        self._order: FaceOrder = {}
+        self._on_exit = ExitStack()
 
     def show(self, display: Display) -> None:
-        """At most ``REFRESH_SECONDS`` after the last page it does nothing."""
+        """Does nothing if the last page is newer than ``REFRESH_SECONDS``."""
         now = self._clock()
         if now < self._next:
             return
         self._next = now + REFRESH_SECONDS
-        self._standing = stand(display.latest, self._standing)
+        self._order = update_order(display.latest, self._order)
         width, height = self._console.size
         page = render(
             display,
             self._reliability,
             (width, height),
-            standing=self._standing,
+            order=self._order,
             picture=self._picture,
             colours=self._has_colours(),
         )
         self._live.update(page, refresh=True)
 
     def key(self) -> str | None:
-        """The view's own key, for the picture, is not passed on."""
+        """``p`` toggles the picture here; it is not passed on."""
         while (key := self._keyboard.key()) == "p":
             self._picture = not self._picture
         return key
@@ -87,10 +87,10 @@ class TerminalView:
         return enough and not self._console.options.ascii_only
 
     def __enter__(self) -> TerminalView:
-        with ExitStack() as entered:
-            entered.enter_context(self._keyboard)
-            entered.enter_context(self._live)
-            self._leaving = entered.pop_all()
+        with ExitStack() as stack:
+            stack.enter_context(self._keyboard)
+            stack.enter_context(self._live)
+            self._on_exit = stack.pop_all()
         return self
 
     def __exit__(
@@ -99,4 +99,4 @@ class TerminalView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._leaving.close()
+        self._on_exit.close()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from rankotom_edge.views.presenter import picture_message, source_words
 
 if TYPE_CHECKING:
-    from rankotom_edge.views.web.relay import Shown
+    from rankotom_edge.views.web.relay import Update
 
-# The loop shows something twenty times a second, even without a frame. Opening a camera again, or
-# warming up a model, takes a second or two.
-LONGEST = 5.0
+# Seconds. The loop shows something twenty times a second, even without a frame; opening a camera
+# again, or warming up a model, takes a second or two.
+MAX_SILENCE = 5.0
 
 
 class Health(NamedTuple):
@@ -19,13 +19,13 @@ class Health(NamedTuple):
     words: str
 
 
-def health(shown: Shown | None, now: float) -> Health:
-    if shown is None:
+def health(update: Update | None, now: float) -> Health:
+    if update is None:
         return Health(False, "starting: nothing was read yet")
-    stalled = stall_words(shown, now)
+    stalled = stall_words(update, now)
     if stalled is not None:
         return Health(False, stalled)
-    display = shown.display
+    display = update.display
     if display.status.state.kind != "playing":
         return Health(False, source_words(display.status).words)
     if display.controls.paused:
@@ -36,13 +36,13 @@ def health(shown: Shown | None, now: float) -> Health:
     return Health(True, "frames come")
 
 
-def stall_words(shown: Shown, now: float) -> str | None:
-    """How long nothing has come from the loop, or from a source that should be playing."""
-    status = shown.display.status
-    if now - shown.at > LONGEST:
-        return f"the program has stood still for {now - shown.at:.0f} s"
-    if status.state.kind != "playing" or shown.display.controls.paused or shown.came is None:
+def stall_words(update: Update, now: float) -> str | None:
+    """How long the loop has shown nothing, or a playing source has given no frame."""
+    status, controls = update.display.status, update.display.controls
+    if now - update.shown_at > MAX_SILENCE:
+        return f"the program has stood still for {now - update.shown_at:.0f} s"
+    if status.state.kind != "playing" or controls.paused or update.frame_at is None:
         return None
-    if now - shown.came > LONGEST:
-        return f"{status.source} gave no frame for {now - shown.came:.0f} s"
+    if now - update.frame_at > MAX_SILENCE:
+        return f"{status.source} gave no frame for {now - update.frame_at:.0f} s"
     return None

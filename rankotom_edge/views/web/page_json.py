@@ -1,4 +1,4 @@
-"""What the page shows, in the words of the other views: JSON that it only has to lay out."""
+"""The JSON for the web page: everything it shows, in the words of the other views."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from rankotom_edge.views.presenter import (
     source_words,
 )
 from rankotom_edge.views.web.health import stall_words
-from rankotom_edge.views.wording import MARKER, headline, named, percent
+from rankotom_edge.views.wording import MARK_MEANING, headline, named_emotions, percent
 
 if TYPE_CHECKING:
     from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.readings.reading import Reading
     from rankotom_edge.views.display import Status
-    from rankotom_edge.views.web.relay import Shown
+    from rankotom_edge.views.web.relay import Update
 
-# What the page does by itself, so that one person's help is not on everybody's screen.
-OF_THE_PAGE = ("m", "h")
-# Without pictures there is nothing to lay the evidence on, no crop, and no snapshot either.
-OF_PICTURES = ("c", "v", "s")
-
-
-def keys_of(video: bool) -> dict[str, str]:
-    return {key: words for key, words in KEYS.items() if video or key not in OF_PICTURES}
+# Handled in the browser, so that one person's help does not open on every screen.
+PAGE_KEYS = ("m", "h")
+# Without pictures there is no evidence, no crop and no snapshot to show.
+PICTURE_KEYS = ("c", "v", "s")
 
 
-def introduce(model: MeasuredModel, seconds: int, video: bool) -> dict[str, object]:
-    """What stays the same while the program runs."""
+def page_keys(video: bool) -> dict[str, str]:
+    return {key: words for key, words in KEYS.items() if video or key not in PICTURE_KEYS}
+
+
+def hello_json(model: MeasuredModel, seconds: int, video: bool) -> dict[str, object]:
+    """Sent once: what stays the same while the program runs."""
     labels, evaluation = model.labels, model.evaluation
     return {
         "labels": list(labels),
-        "colours": [emotion_hex(labels, place) for place in range(len(labels))],
-        "keys": keys_of(video) | {"q": "end the program"},
-        "own_keys": list(OF_THE_PAGE),
-        "marker": MARKER,
+        "colours": [emotion_hex(labels, index) for index in range(len(labels))],
+        "keys": page_keys(video) | {"q": "end the program"},
+        "own_keys": list(PAGE_KEYS),
+        "marker": MARK_MEANING,
         "bins": [vars(bin_) for bin_ in evaluation.reliability if bin_.count],
         "ece": evaluation.metrics["ece"].value,
         "faces": evaluation.n,
@@ -58,14 +58,15 @@ def introduce(model: MeasuredModel, seconds: int, video: bool) -> dict[str, obje
     }
 
 
-def tell(
-    shown: Shown | None, reliability: Reliability, video: bool, now: float
+def now_json(
+    update: Update | None, reliability: Reliability, video: bool, now: float
 ) -> dict[str, object]:
-    if shown is None:
+    """Sent for every update: the faces, the message and the status."""
+    if update is None:
         return {"message": {"words": "starting", "attention": False}}
-    display, latest = shown.display, shown.display.latest
+    display, latest = update.display, update.display.latest
     crops = video and display.controls.crop
-    stalled = stall_words(shown, now)
+    stalled = stall_words(update, now)
     message = picture_message(display) if stalled is None else Message(stalled, attention=True)
     return {
         "faces": [_face(reading, reliability, crops) for reading in shown_readings(display)],
@@ -78,27 +79,27 @@ def tell(
 
 def _face(reading: Reading, reliability: Reliability, crops: bool) -> dict[str, object]:
     words = headline(reading, reliability)
-    seen: dict[str, object] = {
+    face: dict[str, object] = {
         "track": reading.track,
         "title": words.title,
         "number": words.number,
         "detail": words.detail,
         "verdict": reading.verdict,
-        "named": [reading.labels.index(name) for name in named(reading)],
+        "named": [reading.labels.index(name) for name in named_emotions(reading)],
         "top": int(reading.probabilities.argmax()),
         "shares": np.round(reading.probabilities, 4).tolist(),
         "percents": [percent(float(share)) for share in reading.probabilities],
         "right": [
-            bar_reliability(reading, place, reliability) for place in range(len(reading.labels))
+            bar_reliability(reading, index, reliability) for index in range(len(reading.labels))
         ],
     }
     if crops and reading.crop is not None:
-        seen["crop"] = {
+        face["crop"] = {
             "size": reading.crop.shape[-1],
             "channels": len(reading.crop),
             "pixels": base64.b64encode(reading.crop.tobytes()).decode(),
         }
-    return seen
+    return face
 
 
 def _status(status: Status) -> dict[str, object]:

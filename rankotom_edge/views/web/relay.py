@@ -1,7 +1,7 @@
-"""Between the live loop and the browsers: the newest moment, and nobody who waits for anybody.
+"""Between the live loop and the browsers: keeps the newest display, and nobody waits for anybody.
 
-The loop's thread gives and goes on. The server's thread takes what is newest when a reader is
-ready for it, so that a reader who is slow, or gone, costs neither time nor memory.
+The loop's thread puts a display and goes on. The server's thread takes the newest one whenever a
+client is ready, so a slow or vanished client costs neither time nor memory.
 """
 
 from __future__ import annotations
@@ -15,59 +15,61 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankotom_edge.views.display import Display
 
-MOST_STREAMS = 64  # the page opens two: numbers and pictures
+MAX_STREAMS = 64  # the page opens two: numbers and pictures
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """What the loop showed last."""
+class Update:
+    """A display on its way to the browsers."""
 
-    number: int  # from 1; a gap is what nobody was ready for
+    number: int  # from 1
     display: Display
-    at: float  # when it was given
-    came: float | None  # when its frame was new; None before the first
+    shown_at: float
+    frame_at: float | None  # when its frame was new; None before the first
 
 
 class Relay:
     def __init__(self) -> None:
-        self.newest: Shown | None = None
+        self.newest: Update | None = None
         self.streams = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def give(self, display: Display, now: float) -> None:
-        """In the loop's thread."""
+    def put(self, display: Display, now: float) -> None:
+        """Called in the loop's thread."""
         before = self.newest
-        came = None if before is None else before.came
+        frame_at = None if before is None else before.frame_at
         latest = display.latest
         if latest is not None and (before is None or latest is not before.display.latest):
-            came = now
+            frame_at = now
         number = 1 if before is None else before.number + 1
-        self.newest = Shown(number, display, now, came)
+        self.newest = Update(number, display, now, frame_at)
         if self._waiting and self._loop is not None:
-            with suppress(RuntimeError):  # the server's loop has just ended
+            with suppress(RuntimeError):  # the server's event loop has just ended
                 self._loop.call_soon_threadsafe(self._wake)
 
-    async def newer(self, seen: int, patience: float) -> Shown | None:
-        """What came after ``seen``; the newest again, or None, when nothing did in time."""
+    async def wait_for_newer(self, seen: int, timeout: float) -> Update | None:
+        """The newest update, as soon as its number is above ``seen``; after ``timeout`` seconds
+        whatever there is."""
         self._loop = asyncio.get_running_loop()
-        turn: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.add(turn)
+        woken: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.add(woken)
         try:
-            # Looked at after the turn is taken: what is given from here on wakes us.
+            # Checked only now: whatever is put from here on wakes us.
             if self.newest is None or self.newest.number <= seen:
-                await asyncio.wait([turn], timeout=patience)
+                await asyncio.wait([woken], timeout=timeout)
         finally:
-            self._waiting.discard(turn)
+            self._waiting.discard(woken)
         return self.newest
 
     def _wake(self) -> None:
-        for turn in self._waiting:
-            if not turn.done():
-                turn.set_result(None)
+        for woken in self._waiting:
+            if not woken.done():
+                woken.set_result(None)
 
     @contextmanager
     def stream(self) -> Iterator[None]:
+        """Counts a stream while it is open."""
         self.streams += 1
         try:
             yield
@@ -76,4 +78,4 @@ class Relay:
 
     @property
     def full(self) -> bool:
-        return self.streams >= MOST_STREAMS
+        return self.streams >= MAX_STREAMS

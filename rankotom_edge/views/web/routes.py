@@ -1,4 +1,4 @@
-"""What can be asked for: the page, its streams, and the numbers for other programs."""
+"""The addresses that are served: the page, its streams, and the readings for other programs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from starlette.routing import Route
 
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.web.health import health
-from rankotom_edge.views.web.page_json import introduce, keys_of, tell
-from rankotom_edge.views.web.pictures import Pace, Pictures, picture_key
-from rankotom_edge.views.web.security import PAGE, Gate
+from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
+from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
+from rankotom_edge.views.web.security import PAGE, RequestGuard
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankotom_edge.readings.frame_readings import FrameReadings
     from rankotom_edge.views.display import Status
     from rankotom_edge.views.web.address import Address
-    from rankotom_edge.views.web.relay import Relay, Shown
+    from rankotom_edge.views.web.relay import Relay, Update
 
 FILES = {
     "index.html": "text/html",
@@ -44,13 +44,14 @@ FILES = {
 }
 REFUSED_PAGE = "refused.html"
 BOUNDARY = "picture"
-# Faster than these nobody sees a difference; the bars glide between two readings.
-PICTURES_A_SECOND, NUMBERS_A_SECOND = 25.0, 12.0
-READINGS_A_SECOND = 120.0  # for programs: every frame of any camera, while they are few
-# To all readers together, so that a crowd costs the loop no more than a few do.
-MOST_A_SECOND = 160.0
-SILENCE = 2.0  # seconds after which a reader hears that we are still there
-SAMPLES_A_SECOND = 5.0  # of the timeline
+# Per second and client. Chosen by eye for people, who see no difference above; for programs, every
+# frame of any camera.
+PICTURE_RATE, NUMBER_RATE, READING_RATE = 25.0, 12.0, 120.0
+# Per second to all clients together, so that twenty of them do not slow the loop down: pytest -s
+# tests/rankotom_edge/views/web/test_load.py prints what they cost.
+TOTAL_RATE = 160.0
+KEEP_ALIVE = 2.0  # seconds without news after which a client is sent something all the same
+TIMELINE_RATE = 5.0
 
 
 class MetricsPage(Protocol):
@@ -69,15 +70,16 @@ class Site:
 
 
 class Routes:
-    """Everything here runs in the server's thread."""
+    """Runs in the server's thread."""
 
     def __init__(self, site: Site, relay: Relay, keys: deque[str]) -> None:
         self._site, self._relay, self._keys = site, relay, keys
         self._reliability = Reliability(site.model.evaluation)
-        self._pictures = Pictures(site.model.crop.framing)
+        self._pictures = PictureCache(site.model.crop.framing)
         self._timeline = Timeline()
-        self._told: tuple[object, bytes] = (None, b"")
-        self._written: tuple[object, bytes] = (None, b"")
+        # The last events, each written once for all clients, with the key of their content.
+        self._now_event: tuple[object, bytes] = (None, b"")
+        self._reading_event: tuple[object, bytes] = (None, b"")
 
     def app(self, address: Address) -> ASGIApp:
         files = resources.files("rankotom_edge.views.web") / "page"
@@ -96,19 +98,19 @@ class Routes:
         if self._site.video:
             routes.append(Route("/video", self.video))
         refused = (files / REFUSED_PAGE).read_text(encoding="utf-8")
-        return Gate(Starlette(routes=routes), address, refused)
+        return RequestGuard(Starlette(routes=routes), address, refused)
 
-    async def keep_time(self) -> None:
-        """Feeds the timeline for as long as the server runs."""
+    async def sample_timeline(self) -> None:
+        """Runs as long as the server."""
         while True:
-            shown, now = self._relay.newest, time.monotonic()
+            update, now = self._relay.newest, time.monotonic()
             faces = []
-            if shown is not None and not shown.display.controls.paused and health(shown, now).ok:
-                latest = shown.display.latest
+            if update is not None and not update.display.controls.paused and health(update, now).ok:
+                latest = update.display.latest
                 readings = () if latest is None else latest.readings
                 faces = [reading.probabilities for reading in readings]
             self._timeline.add(now, faces)
-            await asyncio.sleep(1 / SAMPLES_A_SECOND)
+            await asyncio.sleep(1 / TIMELINE_RATE)
 
     async def live(self, request: Request) -> Response:
         return self._stream(self._live(), "text/event-stream")
@@ -125,7 +127,7 @@ class Routes:
 
     async def key(self, request: Request) -> Response:
         key = request.path_params["key"]
-        if key not in keys_of(self._site.video):
+        if key not in page_keys(self._site.video):
             return JSONResponse({"error": f"there is no key {key[:16]!r}"}, 404)
         self._keys.append(key)
         return Response(status_code=204)
@@ -145,76 +147,75 @@ class Routes:
         return StreamingResponse(parts, media_type=kind)
 
     async def _live(self) -> AsyncIterator[bytes]:
-        """For the page: once what stays, then what changes, and each second that is over."""
+        """For the page: first what stays the same, then every change and every finished second."""
         relay, site = self._relay, self._site
         with relay.stream():
-            yield _event(introduce(site.model, SECONDS, site.video), "hello")
+            yield _event(hello_json(site.model, SECONDS, site.video), "hello")
             seen, since = 0, -1
             while True:
-                shown = await relay.newer(seen, SILENCE)
-                seen = 0 if shown is None else shown.number
+                update = await relay.wait_for_newer(seen, KEEP_ALIVE)
+                seen = 0 if update is None else update.number
                 seconds = self._timeline.after(since)
                 if seconds:
                     since = seconds[-1].number
                     yield _event([second.as_json() for second in seconds], "seconds")
-                yield self._tell(shown)
-                await self._beat(NUMBERS_A_SECOND)
+                yield self._write_now(update)
+                await self._wait_for_turn(NUMBER_RATE)
 
-    def _tell(self, shown: Shown | None) -> bytes:
-        """Written once for all readers; again each second, as it may be that nothing comes."""
+    def _write_now(self, update: Update | None) -> bytes:
+        """Again after a second without an update, because a stall changes the message."""
         now = time.monotonic()
-        key = (0 if shown is None else shown.number, int(now))
-        if self._told[0] != key:
-            told = tell(shown, self._reliability, self._site.video, now)
-            self._told = (key, _event(told, "now"))
-        return self._told[1]
+        key = (0 if update is None else update.number, int(now))
+        if self._now_event[0] != key:
+            content = now_json(update, self._reliability, self._site.video, now)
+            self._now_event = (key, _event(content, "now"))
+        return self._now_event[1]
 
     async def _readings(self) -> AsyncIterator[bytes]:
-        """Every frame, as it is recorded; a reader that is slow, or one of many, misses some."""
+        """Every frame, as in a recording. A slow client, or one of many, misses some."""
         with self._relay.stream():
             yield b": readings\n\n"
             last, seen = None, 0
             while True:
-                shown = await self._relay.newer(seen, SILENCE)
-                if shown is None or shown.number == seen:
+                update = await self._relay.wait_for_newer(seen, KEEP_ALIVE)
+                if update is None or update.number == seen:
                     yield b": no news\n\n"
                     continue
-                seen = shown.number
-                latest = shown.display.latest
-                if latest is not None and shown.came != last:
-                    last = shown.came
-                    yield self._line(latest, last)
-                    await self._beat(READINGS_A_SECOND)
+                seen = update.number
+                latest = update.display.latest
+                if latest is not None and update.frame_at != last:
+                    last = update.frame_at
+                    yield self._write_reading(latest, last)
+                    await self._wait_for_turn(READING_RATE)
 
-    def _line(self, latest: FrameReadings, came: float | None) -> bytes:
-        """Written once for all readers."""
-        if self._written[0] != came:
-            self._written = (came, _event(latest.as_json()))
-        return self._written[1]
+    def _write_reading(self, latest: FrameReadings, frame_at: float | None) -> bytes:
+        if self._reading_event[0] != frame_at:
+            self._reading_event = (frame_at, _event(latest.as_json()))
+        return self._reading_event[1]
 
     async def _video(self) -> AsyncIterator[bytes]:
         with self._relay.stream():
-            # A browser shows a picture when the next boundary has come.
+            # A browser shows a picture when the boundary after it has arrived.
             yield f"--{BOUNDARY}\r\n".encode()
-            pace, seen, last = Pace(), 0, None
+            choice, seen, last = FormatChoice(), 0, None
             while True:
-                shown = await self._relay.newer(seen, SILENCE)
-                if shown is None or picture_key(shown) == last:
-                    seen = 0 if shown is None else shown.number
+                update = await self._relay.wait_for_newer(seen, KEEP_ALIVE)
+                if update is None or picture_key(update) == last:
+                    seen = 0 if update is None else update.number
                     continue
-                seen = shown.number
-                picture = self._pictures.jpeg(shown, pace.look)
+                seen = update.number
+                picture = self._pictures.jpeg(update, choice.format)
                 if picture is None:
                     continue
-                last = picture_key(shown)
+                last = picture_key(update)
                 started = time.monotonic()
                 yield _part(picture)
-                pace = pace.after(time.monotonic() - started)
-                await self._beat(PICTURES_A_SECOND)
+                choice = choice.after(time.monotonic() - started)
+                await self._wait_for_turn(PICTURE_RATE)
 
-    async def _beat(self, most: float) -> None:
-        """All readers go on at the same beat, so that one picture does for all of them."""
-        interval = max(1 / most, self._relay.streams / MOST_A_SECOND)
+    async def _wait_for_turn(self, rate: float) -> None:
+        """All clients wait for the same instants, so that one picture serves all of them."""
+        interval = max(1 / rate, self._relay.streams / TOTAL_RATE)
         await asyncio.sleep(interval - time.monotonic() % interval)
 
 

@@ -1,8 +1,8 @@
-"""Who may come in: checked before anything else looks at a request.
+"""Decides which requests are answered, before any other code sees them.
 
-Against another web site in the same browser (DNS rebinding, cross-site requests): Host, Origin and
-Fetch Metadata. Against another machine: the token. Against either: no bodies, and headers that let
-the page load nothing but its own files.
+Checks Host, Origin and Fetch Metadata against other web sites in the same browser (DNS rebinding,
+cross-site requests), and the token against other machines. No request may have a body, and the
+response headers let the page load nothing but its own files.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-# Not a redirect: of one that a link in a mail began, a browser holds back a Strict cookie. A page
-# that moves on by itself began its own visit, and its address is gone from the history.
-WELCOME = (
+# Not an HTTP redirect: if a link in a mail started the visit, the browser would not send a Strict
+# cookie after it. A page that moves on by itself starts a new visit, and the address with the token
+# leaves the history.
+REDIRECT_PAGE = (
     '<!doctype html><title>rankotom-edge</title><meta http-equiv="refresh" content="0; url=/">'
 )
 
 
-class Gate:
+class RequestGuard:
     def __init__(self, app: ASGIApp, address: Address, refused_page: str) -> None:
         self._app, self._address, self._refused_page = app, address, refused_page
-        # Cookies know no ports: two of us on one machine must not take each other's away.
+        # Cookies ignore ports: two programs on one machine must not overwrite each other's.
         self._cookie = f"rankotom-{address.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,32 +55,32 @@ class Gate:
             await send({"type": "websocket.close", "code": 1008})
             return
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
             await send(message)
 
-        answer = self._refusal(scope) or self._welcome(scope)
-        await (answer or self._app)(scope, receive, send_guarded)
+        answer = self._refusal(scope) or self._token_to_cookie(scope)
+        await (answer or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if scope["method"] not in ("GET", "POST"):
-            return _refused(405, "only GET, and POST for keys", {"allow": "GET, POST"})
+            return _refuse(405, "only GET, and POST for keys", {"allow": "GET, POST"})
         if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-            return _refused(413, "a request takes no body here", {"connection": "close"})
+            return _refuse(413, "a request takes no body here", {"connection": "close"})
         if not self._address.admits(host_name(headers.get("host", ""))):
-            return _refused(403, "this name is not this machine's; open it by its address")
-        if not same_origin(headers, scope["method"], scope["path"]):
-            return _refused(403, "another site asks")
+            return _refuse(403, "this name is not this machine's; open it by its address")
+        if not is_same_origin(headers, scope["method"], scope["path"]):
+            return _refuse(403, "another site asks")
         if self._address.token is None or self._has_token(scope, headers, self._address.token):
             return None
         asked = {"www-authenticate": "Bearer"}
         if scope["path"] == PAGE:
             return HTMLResponse(self._refused_page, 401, headers=asked)
-        return _refused(401, "this needs the token of the link that the program printed", asked)
+        return _refuse(401, "this needs the token of the link that the program printed", asked)
 
     def _has_token(self, scope: Scope, headers: Headers, token: str) -> bool:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
@@ -87,33 +88,35 @@ class Gate:
         offered += [value for name, value in _cookies(headers) if name == self._cookie]
         if scope["path"] == PAGE:
             offered += [_query_token(scope)]
-        # Each is compared, so that the time tells nothing of which was there.
-        answers = [secrets.compare_digest(each.encode(), token.encode()) for each in offered]
-        return any(answers)
+        # All are compared, so that the time taken does not tell which one was right.
+        matches = [secrets.compare_digest(each.encode(), token.encode()) for each in offered]
+        return any(matches)
 
-    def _welcome(self, scope: Scope) -> Response | None:
-        """The first visit, by the link: its token becomes a cookie that no script can read."""
+    def _token_to_cookie(self, scope: Scope) -> Response | None:
+        """On the first visit by the link: its token becomes a cookie that no script can read."""
         token = self._address.token
         if token is None or scope["path"] != PAGE or scope["method"] != "GET":
             return None
         offered = _query_token(scope)
         if not secrets.compare_digest(offered.encode(), token.encode()):
             return None
-        answer = HTMLResponse(WELCOME)
+        answer = HTMLResponse(REDIRECT_PAGE)
         answer.set_cookie(self._cookie, token, httponly=True, samesite="strict")
         return answer
 
 
 def host_name(header: str) -> str:
-    """The name without the port: "localhost:8000", "[::1]:8000"; nothing where it is no such."""
+    """Without the port, as in "localhost:8000" or "[::1]:8000"; empty if malformed."""
     found = HOST_HEADER.fullmatch(header)
     return "" if found is None else (found["literal"] or found["name"]).lower()
 
 
-def same_origin(headers: Mapping[str, str], method: str, path: str) -> bool:
-    """Programs send neither header, and no page can forge them. Browsers send Origin with a POST,
-    and Fetch Metadata to this machine. To another address by plain HTTP a GET carries neither:
-    there the Strict cookie guards it, and Cross-Origin-Resource-Policy what a page could embed.
+def is_same_origin(headers: Mapping[str, str], method: str, path: str) -> bool:
+    """Whether the request comes from our own page, or from no page at all.
+
+    Programs send neither Origin nor Sec-Fetch-*, and no page can forge them. Browsers send Origin
+    with a POST, and Sec-Fetch-* to localhost. A GET to another address over plain HTTP carries
+    neither: the Strict cookie protects it, and Cross-Origin-Resource-Policy prevents embedding.
     """
     host = headers.get("host")
     if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
@@ -121,8 +124,8 @@ def same_origin(headers: Mapping[str, str], method: str, path: str) -> bool:
     if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return True
     follows_link = headers.get("sec-fetch-mode") == "navigate"
-    alone = headers.get("sec-fetch-dest") == "document"  # and not in a frame
-    return follows_link and alone and method == "GET" and path == PAGE
+    top_level = headers.get("sec-fetch-dest") == "document"  # not in a frame
+    return follows_link and top_level and method == "GET" and path == PAGE
 
 
 def _query_token(scope: Scope) -> str:
@@ -131,11 +134,11 @@ def _query_token(scope: Scope) -> str:
 
 
 def _cookies(headers: Headers) -> list[tuple[str, str]]:
-    """Plainly, and each by itself: those of other programs on this host come along, and Python's
-    own parser gives up at the first that it dislikes."""
+    """Split by hand: cookies of other programs on this host come along, and Python's parser stops
+    at the first malformed one."""
     parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
     return [(name, value) for name, _, value in parts]
 
 
-def _refused(status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:
+def _refuse(status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"error": words}, status, headers=headers)

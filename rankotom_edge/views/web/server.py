@@ -1,4 +1,4 @@
-"""The server: uvicorn in a thread of its own, with limits on who holds a connection how long."""
+"""Runs uvicorn in a thread, with limits on the number of connections and how long they idle."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.routes import Routes
 
-MOST_CONNECTIONS = 96  # every stream, and room for the short requests beside them
-IDLE_SECONDS = 10.0  # for a whole request to come, also the first
-LONGEST_GOODBYE = 5.0  # seconds; the thread is a daemon, and ends with the program at the latest
+MAX_CONNECTIONS = 96  # all streams, and room for short requests
+IDLE_SECONDS = 10.0  # for a whole request to arrive, the first one included
+SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with the program anyway
 HEADER_BYTES = 16 * 1024
-# Held for a reader in our memory, beside what the kernel holds; a whole picture more while it goes.
+# Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
 
 
 class Connection(H11Protocol):
-    """Uvicorn alone would wait without end for a request that is never finished."""
+    """Closes connections without a finished request, for which uvicorn would wait forever."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._watch = self.loop.call_later(IDLE_SECONDS, self._look, None)
+        self._idle_timer = self.loop.call_later(IDLE_SECONDS, self._close_if_idle, None)
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._watch.cancel()
+        self._idle_timer.cancel()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Streams have no end to wait for."""
+        """At once: streams have no end to wait for."""
         self.transport.abort()
 
-    def _look(self, before: RequestResponseCycle | None) -> None:
-        """``before``: the request that was served last when we looked last."""
+    def _close_if_idle(self, before: RequestResponseCycle | None) -> None:
+        """``before``: the last request at the previous check."""
         idle = self.cycle is None or self.cycle.response_complete
         if idle and self.cycle is before:
             self.transport.abort()
         else:
-            self._watch = self.loop.call_later(IDLE_SECONDS, self._look, self.cycle)
+            self._idle_timer = self.loop.call_later(IDLE_SECONDS, self._close_if_idle, self.cycle)
 
 
 class Server(Closing):
-    """Serves from the moment it is made until it is closed."""
+    """Serves from construction until it is closed."""
 
     def __init__(self, address: Address, routes: Routes) -> None:
         self._address, self._routes = address, routes
@@ -63,7 +63,7 @@ class Server(Closing):
             lifespan="off",
             log_config=None,
             log_level="error",
-            access_log=False,  # its lines would hold the token
+            access_log=False,  # its lines would contain the token
             proxy_headers=False,
             server_header=False,
             date_header=False,
@@ -79,15 +79,15 @@ class Server(Closing):
 
     def close(self) -> None:
         self._server.should_exit = True
-        self._thread.join(LONGEST_GOODBYE)
+        self._thread.join(SHUTDOWN_SECONDS)
         self._address.socket.close()
 
     def _run(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        clock = asyncio.create_task(self._routes.keep_time())
+        timeline = asyncio.create_task(self._routes.sample_timeline())
         try:
             await self._server.serve([self._address.socket])
         finally:
-            clock.cancel()
+            timeline.cancel()

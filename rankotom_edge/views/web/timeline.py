@@ -1,4 +1,4 @@
-"""What was read over the last minutes: for each second, the mean over the faces in sight."""
+"""The readings of the last minutes: for each second, the mean over the faces in sight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 180
 @dataclass(frozen=True, eq=False)
 class Second:
     number: int
-    shares: FloatArray | None  # (k,); None where no face was in sight
+    shares: FloatArray | None  # one per emotion; None if no face was in sight
 
     def as_json(self) -> list[object]:
         shares = None if self.shares is None else np.round(self.shares, 3).tolist()
@@ -26,22 +26,22 @@ class Second:
 
 
 class Timeline:
-    """Fed some times a second; a second is told when it is over."""
+    """Sampled several times a second; a second is available once it is over."""
 
     def __init__(self) -> None:
-        self._over: deque[Second] = deque(maxlen=SECONDS)
-        self._number: int | None = None
-        self._seen: list[FloatArray] = []
+        self._finished: deque[Second] = deque(maxlen=SECONDS)
+        self._current: int | None = None
+        self._samples: list[FloatArray] = []
 
     def add(self, now: float, faces: Sequence[FloatArray]) -> None:
         """``faces``: the probabilities of each face in sight."""
         number = int(now)
-        if self._number is not None and number != self._number:
-            shares = np.mean(self._seen, axis=0) if self._seen else None
-            self._over.append(Second(self._number, shares))
-            self._seen = []
-        self._number = number
-        self._seen += faces
+        if self._current is not None and number != self._current:
+            shares = np.mean(self._samples, axis=0) if self._samples else None
+            self._finished.append(Second(self._current, shares))
+            self._samples = []
+        self._current = number
+        self._samples += faces
 
     def after(self, number: int) -> list[Second]:
-        return [second for second in self._over if second.number > number]
+        return [second for second in self._finished if second.number > number]

@@ -1,4 +1,4 @@
-"""The web view as the live loop knows it: displays in, keys out."""
+"""The view of ``--view web``: displays go in, keys come out, a server runs in between."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankotom_edge.views.display import Display
     from rankotom_edge.views.web.address import Address
 
-MOST_KEYS = 32  # that wait for the loop; older ones are forgotten
+MAX_KEYS = 32  # waiting for the loop; older ones are dropped
 
 
 class WebView(Closing):
@@ -24,7 +24,7 @@ class WebView(Closing):
 
     def __init__(self, address: Address, site: Site) -> None:
         self._relay = Relay()
-        self._keys: deque[str] = deque(maxlen=MOST_KEYS)
+        self._keys: deque[str] = deque(maxlen=MAX_KEYS)
         self._server = Server(address, Routes(site, self._relay, self._keys))
 
     @property
@@ -32,7 +32,7 @@ class WebView(Closing):
         return not self._server.running
 
     def show(self, display: Display) -> None:
-        self._relay.give(display, time.monotonic())
+        self._relay.put(display, time.monotonic())
 
     def key(self) -> str | None:
         return self._keys.popleft() if self._keys else None

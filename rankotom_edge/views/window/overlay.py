@@ -1,4 +1,4 @@
-"""Draws a moment as a picture: faces, bars and blends on the frame, the state around it."""
+"""Draws a display as the window's picture: the frame, a box and a panel per face, the status."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import cv2
 import numpy as np
 
 from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.views.presenter import is_stale, shown_readings
 from rankotom_edge.views.drawing.activation_map import draw_evidence
-from rankotom_edge.views.drawing.canvas import outline
+from rankotom_edge.views.drawing.canvas import draw_outline
+from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.palette import GROUND, reading_colour
+from rankotom_edge.views.presenter import is_stale, shown_readings
 from rankotom_edge.views.window.insets import (
     crops_height,
     draw_crops,
@@ -19,18 +21,17 @@ from rankotom_edge.views.window.insets import (
     draw_reliability,
     reliability_height,
 )
-from rankotom_edge.views.window.layout import Sheet, divide
+from rankotom_edge.views.window.layout import WindowLayout, divide_window
 from rankotom_edge.views.window.panel_placement import (
-    Layout,
-    Rect,
+    Placement,
     Scene,
     arrange,
     arrange_most,
     is_roomy,
-    kept,
+    keep,
 )
-from rankotom_edge.views.window.panels import GROUND, HEADLINE, badge, draw_panel, reading_colour
-from rankotom_edge.views.window.status_line import draw_foot, draw_message
+from rankotom_edge.views.window.panels import HEADLINE, draw_badge, draw_panel, panel_sizes
+from rankotom_edge.views.window.status_line import draw_message, draw_status_line
 
 if TYPE_CHECKING:
     from rankotom_edge.faces.crop import Framing
@@ -40,31 +41,33 @@ if TYPE_CHECKING:
     from rankotom_edge.views.controls import Controls
     from rankotom_edge.views.display import Display
 
-BEFORE_THE_FIRST = (640, 480)
-LOOK_ROUND = 16  # frames between two looks for larger panels
-# Seconds for which a crowd that has gone leaves its traces: at once, the picture and the panels
-# would jump to and fro with every passer-by.
-COLUMN_LINGERS = 5.0
-AWAY = 60.0  # for which a panel stays in a column that is always open, though its face has room
-CHANGE_LINGERS = 4.0
-# At this share of the frame's size and less, its pixels are averaged. Nearer to 1 one hardly sees
-# it, and at 1080 lines it takes 29 ms where INTER_LINEAR takes 5.
-AVERAGED = 0.6
-STALE = 0.45  # the light that is left to a picture that is no longer live
+SIZE_BEFORE_FIRST_FRAME = (640, 480)
+# How long the traces of a crowd remain, in seconds; chosen by eye. Without them, picture and panels
+# would jump whenever somebody passes by.
+COLUMN_STAYS_OPEN = 5.0
+PANEL_STAYS_IN_COLUMN = 60.0  # in a column that is always open, though its face has room again
+PANEL_STAYS_SMALL = 4.0
+GROW_EVERY = 16  # frames between two attempts at larger panels
+# At this share of the frame's size and below, pixels are averaged. Closer to 1 it is hardly
+# visible, and costs several times as much as INTER_LINEAR.
+AVERAGE_BELOW = 0.6
+STALE_BRIGHTNESS = 0.45  # of a picture that is no longer live
 
 
 class Overlay:
-    """Knows the model whose readings it draws, and where it put the panels last."""
+    """Remembers where the panels are, so that they stay there."""
 
     def __init__(self, model: MeasuredModel) -> None:
         self._reliability = Reliability(model.evaluation)
         self._framing = model.crop.framing
-        self._layout = Layout()
+        self._placement = Placement()
 
     def draw(self, display: Display, room: tuple[int, int] | None = None) -> Image:
-        """A new picture that fills ``room`` (width, height), or of the frame's own size."""
-        picture, self._layout = draw(display, self._reliability, self._framing, room, self._layout)
-        return picture
+        """A new image that fills ``room`` (width, height), or of the frame's own size."""
+        image, self._placement = draw(
+            display, self._reliability, self._framing, room, self._placement
+        )
+        return image
 
 
 def draw(
@@ -72,187 +75,199 @@ def draw(
     reliability: Reliability,
     framing: Framing,
     room: tuple[int, int] | None,
-    previous: Layout,
-) -> tuple[Image, Layout]:
-    """The picture, and where its panels are, for the next one to keep them there."""
+    previous: Placement,
+) -> tuple[Image, Placement]:
+    """The image, and where its panels are: the next call's ``previous``."""
     controls, readings = display.controls, shown_readings(display)
-    sheet, layout = _arranged(display, readings, room, previous)
-    image = _ground(display, sheet)
+    layout, placement = _place_panels(display, readings, room, previous)
+    image = _draw_frame(display, layout)
     if controls.evidence:
         for reading in readings:
-            draw_evidence(image, reading, framing, sheet)
-    _faces(image, readings, sheet, layout, reliability)
-    _insets(image, readings, controls, reliability, sheet)
-    draw_foot(image, sheet, display)
-    draw_message(image, sheet, display)
+            draw_evidence(image, reading, framing, layout.picture)
+    _draw_faces(image, readings, layout, placement, reliability)
+    _draw_insets(image, readings, controls, reliability, layout)
+    draw_status_line(image, layout, display)
+    draw_message(image, layout, display)
     if controls.help:
-        draw_help(image, sheet.picture, controls.keys, sheet.measures)
-    return image, layout
+        draw_help(image, layout.picture.rect, controls.keys, layout.sizes)
+    return image, placement
 
 
-def _arranged(
+def _place_panels(
     display: Display,
     readings: tuple[Reading, ...],
     room: tuple[int, int] | None,
-    previous: Layout,
-) -> tuple[Sheet, Layout]:
-    """With a column beside the picture where a key asks for one, or the picture has no room."""
+    previous: Placement,
+) -> tuple[WindowLayout, Placement]:
+    """Opens a column next to the picture if a key asks for it or the picture has no room."""
     latest, controls = display.latest, display.controls
     now = 0.0 if latest is None else latest.frame.time
-    closed = _sheet(display, room, column=False)
-    opened = _sheet(display, room, column=True)
+    closed = _layout(display, room, column=False)
+    opened = _layout(display, room, column=True)
     in_closed = _with_bars(_scene(closed, readings, None))
     in_opened = _scene(opened, readings, _free_column(opened, readings, controls))
-    always = controls.reliability or controls.crop or (room is not None and _fits(opened, closed))
-    previous = (back_in_time if always else column_in_time)(previous, in_closed, now)
-    is_open = always or previous.column
-    sheet, scene = (opened, in_opened) if is_open else (closed, in_closed)
-    if latest is not None and latest.frame.index % LOOK_ROUND:
-        layout = kept(scene, previous)
-        if layout is not None:
-            return sheet, layout
-    may_grow = not 0 <= now - previous.changed <= CHANGE_LINGERS
-    layout = None
-    if sheet is closed:
-        layout = arrange(in_closed, previous, may_grow)
-        if layout is None:  # bars in a column are better than headlines beside the faces
-            sheet, previous = opened, replace(previous, column_needed=now)
-    if layout is None:
-        layout = arrange(_with_bars(in_opened), previous, may_grow)
-        layout = layout or arrange_most(in_opened, previous)
-    if not layout.is_as_calm_as(previous):
-        layout = replace(layout, changed=now)
-    return sheet, layout
+    always_open = (
+        controls.reliability
+        or controls.crop
+        or (room is not None and _column_is_free(opened, closed))
+    )
+    if always_open:
+        previous = leave_column_after_a_while(previous, in_closed, now)
+    else:
+        previous = close_unused_column(previous, in_closed, now)
+    is_open = always_open or previous.column
+    layout, scene = (opened, in_opened) if is_open else (closed, in_closed)
+    if latest is not None and latest.frame.index % GROW_EVERY:
+        placement = keep(scene, previous)
+        if placement is not None:
+            return layout, placement
+    may_grow = not 0 <= now - previous.changed <= PANEL_STAYS_SMALL
+    placement = None
+    if layout is closed:
+        placement = arrange(in_closed, previous, may_grow)
+        if placement is None:  # bars in a column are better than headlines next to the faces
+            layout, previous = opened, replace(previous, column_needed=now)
+    if placement is None:
+        placement = arrange(_with_bars(in_opened), previous, may_grow)
+        placement = placement or arrange_most(in_opened, previous)
+    if not placement.is_steady_since(previous):
+        placement = replace(placement, changed=now)
+    return layout, placement
 
 
 def _with_bars(scene: Scene) -> Scene:
-    return replace(scene, sizes=scene.sizes[:HEADLINE])
+    return replace(scene, panel_sizes=scene.panel_sizes[:HEADLINE])
 
 
-def column_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
-    """The column closes when it was not needed for a while."""
-    if not layout.column:
-        return layout
+def close_unused_column(placement: Placement, closed: Scene, now: float) -> Placement:
+    if not placement.column:
+        return placement
     if not is_roomy(closed):
-        return replace(layout, column_needed=now)
-    if 0 <= now - layout.column_needed <= COLUMN_LINGERS:
-        return layout
-    return Layout()
+        return replace(placement, column_needed=now)
+    if 0 <= now - placement.column_needed <= COLUMN_STAYS_OPEN:
+        return placement
+    return Placement()
 
 
-def back_in_time(layout: Layout, closed: Scene, now: float) -> Layout:
-    """Panels return from a column that does not close when their faces have had room for long."""
-    if layout.in_column and not 0 <= now - layout.changed <= AWAY and is_roomy(closed):
-        return Layout(changed=now)
-    return layout
+def leave_column_after_a_while(placement: Placement, closed: Scene, now: float) -> Placement:
+    """Moves panels back to their faces from a column that is always open."""
+    stays = 0 <= now - placement.changed <= PANEL_STAYS_IN_COLUMN
+    if placement.in_column and not stays and is_roomy(closed):
+        return Placement(changed=now)
+    return placement
 
 
 def size_within(room: tuple[int, int], display: Display) -> tuple[int, int]:
-    """The width and height of a window that picture and line fill without a rest; with the column,
-    where it takes nothing from the picture."""
-    closed = _sheet(display, room, column=False)
-    opened = _sheet(display, room, column=True)
-    sheet = opened if _fits(opened, closed) else closed
-    beside = sheet.width - sheet.around.width
-    return round(sheet.picture.width + beside), round(sheet.picture.height + sheet.foot.height)
+    """The width and height of a window that picture and status line fill completely; with the
+    column, if that takes nothing from the picture."""
+    closed = _layout(display, room, column=False)
+    opened = _layout(display, room, column=True)
+    layout = opened if _column_is_free(opened, closed) else closed
+    picture, column_width = layout.picture.rect, layout.width - layout.around.width
+    return round(picture.width + column_width), round(picture.height + layout.status.height)
 
 
-def _fits(opened: Sheet, closed: Sheet) -> bool:
-    """In a window that is wider than its picture a column takes nothing from it, but a pixel that
-    was rounded away."""
-    return opened.picture.width >= closed.picture.width - 2
+def _column_is_free(opened: WindowLayout, closed: WindowLayout) -> bool:
+    """In a window wider than its picture, the column takes nothing from it, up to rounding."""
+    return opened.picture.rect.width >= closed.picture.rect.width - 2
 
 
-def _sheet(display: Display, room: tuple[int, int] | None, column: bool) -> Sheet:
+def _layout(display: Display, room: tuple[int, int] | None, column: bool) -> WindowLayout:
     latest = display.latest
-    size = BEFORE_THE_FIRST if latest is None else latest.frame.image.shape[1::-1]
-    return divide(size, room, column=column, foot_lines=2 if display.status.still else 1)
+    size = SIZE_BEFORE_FIRST_FRAME if latest is None else latest.frame.image.shape[1::-1]
+    return divide_window(size, room, column=column, status_lines=2 if display.status.still else 1)
 
 
-def _scene(sheet: Sheet, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
+def _scene(layout: WindowLayout, readings: tuple[Reading, ...], column: Rect | None) -> Scene:
     labels = len(readings[0].labels) if readings else 0
-    faces = {reading.track: sheet.head_rect(reading.face) for reading in readings}
-    gap = sheet.measures.px(8)
-    cores = {reading.track: sheet.face_rect(reading.face) for reading in readings}
-    inner = sheet.around.grown(-gap / 2)
-    return Scene(faces, inner, column, sheet.measures.panel_sizes(labels), gap, cores)
+    picture, gap = layout.picture, layout.sizes.gap
+    return Scene(
+        faces={reading.track: picture.head_rect(reading.face) for reading in readings},
+        picture=layout.around.grown(-gap / 2),
+        column=column,
+        panel_sizes=panel_sizes(labels, layout.sizes),
+        gap=gap,
+        boxes={reading.track: picture.face_rect(reading.face) for reading in readings},
+    )
 
 
-def _free_column(sheet: Sheet, readings: tuple[Reading, ...], controls: Controls) -> Rect | None:
-    """What the insets leave of the column."""
-    if sheet.column is None:
+def _free_column(
+    layout: WindowLayout, readings: tuple[Reading, ...], controls: Controls
+) -> Rect | None:
+    """The part of the column below the insets."""
+    if layout.column is None:
         return None
-    taken = sum(height for _, height in _inset_heights(sheet, readings, controls))
-    column = sheet.column
+    taken = sum(height for _, height in _inset_heights(layout, readings, controls))
+    column = layout.column
     return Rect(column.x, column.y + taken, column.width, column.height - taken)
 
 
 def _inset_heights(
-    sheet: Sheet, readings: tuple[Reading, ...], controls: Controls
+    layout: WindowLayout, readings: tuple[Reading, ...], controls: Controls
 ) -> list[tuple[str, float]]:
-    gap = sheet.measures.px(8)
+    sizes = layout.sizes
     heights: list[tuple[str, float]] = []
     if controls.reliability:
-        heights.append(("reliability", reliability_height(sheet.measures) + gap))
-    if controls.crop:  # last: of many faces only some fit
-        heights.append(("crops", crops_height(readings, sheet.measures) + gap))
+        heights.append(("reliability", reliability_height(sizes) + sizes.gap))
+    if controls.crop:  # last, because the crops of a crowd may not all fit
+        heights.append(("crops", crops_height(readings, sizes) + sizes.gap))
     return heights
 
 
-def _ground(display: Display, sheet: Sheet) -> Image:
-    """The frame as large as it is shown, and nothing around it."""
-    x, y, width, height = sheet.picture.pixels
+def _draw_frame(display: Display, layout: WindowLayout) -> Image:
+    """A new image: the frame at the size it is shown, on an empty ground."""
+    x, y, width, height = layout.picture.rect.pixels
     if display.latest is None:
-        return np.full((sheet.height, sheet.width, 3), GROUND, np.uint8)
+        return np.full((layout.height, layout.width, 3), GROUND, np.uint8)
     frame = display.latest.frame.image
     if frame.shape[:2] != (height, width):
-        kind = cv2.INTER_AREA if sheet.zoom <= AVERAGED else cv2.INTER_LINEAR
+        kind = cv2.INTER_AREA if layout.picture.zoom <= AVERAGE_BELOW else cv2.INTER_LINEAR
         frame = np.asarray(cv2.resize(frame, (width, height), interpolation=kind), np.uint8)
     if is_stale(display):
-        frame = np.asarray(cv2.convertScaleAbs(frame, alpha=STALE), np.uint8)
-    right, below = sheet.width - x - width, sheet.height - y - height
+        frame = np.asarray(cv2.convertScaleAbs(frame, alpha=STALE_BRIGHTNESS), np.uint8)
+    right, below = layout.width - x - width, layout.height - y - height
     sides = (y, below, x, right)
     bordered = cv2.copyMakeBorder(frame, *sides, cv2.BORDER_CONSTANT, value=GROUND)
     return np.asarray(bordered, np.uint8)
 
 
-def _faces(
+def _draw_faces(
     image: Image,
     readings: tuple[Reading, ...],
-    sheet: Sheet,
-    layout: Layout,
+    layout: WindowLayout,
+    placement: Placement,
     reliability: Reliability,
 ) -> None:
-    measures = sheet.measures
+    sizes = layout.sizes
     several = len(readings) > 1
     for reading in readings:
-        box = sheet.face_rect(reading.face)
-        radius = min(measures.px(12), 0.15 * min(box.width, box.height))
-        outline(image, box, radius, reading_colour(reading), measures.px(1.4), GROUND)
+        box = layout.picture.face_rect(reading.face)
+        radius = min(sizes.px(12), 0.15 * min(box.width, box.height))
+        draw_outline(image, box, radius, reading_colour(reading), sizes.px(1.4), GROUND)
         if several:
-            badge(image, reading, (box.x, box.y), sheet.measures)
+            draw_badge(image, reading, (box.x, box.y), sizes)
     for reading in readings:
-        place = layout.places.get(reading.track)
+        place = placement.places.get(reading.track)
         if place is not None:
             number = reading.track if several else None
-            draw_panel(image, place.rect, place.level, reading, number, reliability, measures)
+            draw_panel(image, place.rect, place.level, reading, number, reliability, sizes)
 
 
-def _insets(
+def _draw_insets(
     image: Image,
     readings: tuple[Reading, ...],
     controls: Controls,
     reliability: Reliability,
-    sheet: Sheet,
+    layout: WindowLayout,
 ) -> None:
-    if sheet.column is None:
+    if layout.column is None:
         return
-    gap = sheet.measures.px(8)
-    top = sheet.column.y
-    for name, height in _inset_heights(sheet, readings, controls):
-        rect = Rect(sheet.column.x, top, sheet.column.width, height - gap).within(sheet.column)
+    sizes, top = layout.sizes, layout.column.y
+    for name, height in _inset_heights(layout, readings, controls):
+        rect = Rect(layout.column.x, top, layout.column.width, height - sizes.gap)
+        rect = rect.within(layout.column)
         top += height
         if name == "reliability":
-            draw_reliability(image, rect, reliability.evaluation, sheet.measures)
+            draw_reliability(image, rect, reliability.evaluation, sizes)
         else:
-            draw_crops(image, rect, readings, len(readings) > 1, sheet.measures)
+            draw_crops(image, rect, readings, len(readings) > 1, sizes)

@@ -1,4 +1,4 @@
-"""Where the panels go: beside their faces, over none of them, and where they were before."""
+"""Finds a place for each face's panel: next to the face, over no face, and where it was before."""
 
 from __future__ import annotations
 
@@ -7,94 +7,51 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from rankotom_edge.views.drawing.rect import Rect
+
 Side: TypeAlias = Literal["right", "left", "below", "above", "column"]
 Size: TypeAlias = tuple[float, float]
 
-# A panel that shrank grows again only with this much room to spare: else a face at the limit would
-# make it flip at every frame.
-SPARE = 1.2
-# The same for a picture that gets its size back; it is asked for seconds on end, so that less will
-# do, and a face in the middle of 640x480 leaves no more.
-ROOMY = 1.04
-# How far a face moves before it pulls its panel along, in gaps: a detector's box trembles by 1 or
-# 2 % of its width, and text that trembles can't be read.
+# All chosen by eye.
+# A panel that shrank grows again only with this much room to spare. Without it, a face at the limit
+# would make its panel change size at every frame.
+GROW_MARGIN = 1.2
+# The same for closing the column. That takes seconds of room anyway, so less will do, and a face in
+# the middle of 640x480 leaves no more.
+CLOSE_MARGIN = 1.04
+# How far a face moves before its panel follows, in gaps: a detector's box trembles by 1 or 2 % of
+# its width, and text that trembles cannot be read.
 SLACK = 1.5
-# Steps of the search before it is given up: eight faces without a conflict need eight, and a
-# hopeless crowd must not cost the frame.
+# Steps after which the search gives up: eight faces without a conflict need eight, and a crowd
+# without a solution must not cost the frame.
 SEARCH_STEPS = 300
-MOST_BARS = 12  # faces of a crowd that are tried with bars
-# Where along a side of its face a panel may be, from the middle, in its own heights or widths: in
-# the middle, or so far off that two panels find room in the gap between two faces.
-ALONG = (0.0, -0.55, 0.55, -1.1, 1.1)
-# What a panel needs to move somewhere, beside its own size, as a share of the picture's width. Who
-# sits before a camera sways by that much, and must not push it on at once.
+MAX_BARS = 12  # faces of a crowd that are tried with bars
+# Where along a side of its face a panel may be, from the middle, in panel heights or widths: in the
+# middle, or far enough off that two panels fit into the gap between two faces.
+OFFSETS = (0.0, -0.55, 0.55, -1.1, 1.1)
+# Extra room that a panel needs where it moves to, as a share of the picture's width. A person in
+# front of a camera sways by that much, and must not make the panel move again at once.
 ELBOW_ROOM = 0.03
 
 
-class Rect(NamedTuple):  # a crowd makes hundreds a frame, and a tuple is the quickest to make
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> float:
-        return self.y + self.height
-
-    @property
-    def pixels(self) -> tuple[int, int, int, int]:
-        """x, y, width and height; neighbours that share an edge still do."""
-        x, y = round(self.x), round(self.y)
-        return x, y, round(self.right) - x, round(self.bottom) - y
-
-    def grown(self, by: float) -> Rect:
-        return Rect(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
-
-    def within(self, other: Rect) -> Rect:
-        """The part of it that lies in another, perhaps of no size."""
-        x = min(max(self.x, other.x), other.right)
-        y = min(max(self.y, other.y), other.bottom)
-        right = max(x, min(self.right, other.right))
-        bottom = max(y, min(self.bottom, other.bottom))
-        return Rect(x, y, right - x, bottom - y)
-
-    def overlaps(self, other: Rect) -> bool:
-        return (
-            self.x < other.x + other.width
-            and other.x < self.x + self.width
-            and self.y < other.y + other.height
-            and other.y < self.y + self.height
-        )
-
-    def contains(self, other: Rect) -> bool:
-        return (
-            self.x <= other.x
-            and self.y <= other.y
-            and other.right <= self.right
-            and other.bottom <= self.bottom
-        )
-
-
 class Place(NamedTuple):
-    """A panel, the side of its face that it is on, and where along that side (``ALONG``)."""
+    """A panel, the side of its face that it is on, and where along that side (``OFFSETS``)."""
 
     side: Side
-    along: float
+    offset: float
     rect: Rect
-    level: int = 0  # which of the scene's panel sizes: 0 is the fullest
-    stays: bool = False  # where it was before
+    level: int = 0  # index into the scene's panel sizes: 0 is the fullest
+    stays: bool = False  # on the same side and offset as before
 
 
 @dataclass(frozen=True)
-class Layout:
+class Placement:
+    """Of all panels, and how it came about."""
+
     column: bool = False  # whether the column beside the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
-    left_out: frozenset[int] = frozenset()  # tracks that there was no room for
-    column_needed: float = -math.inf  # time of the last frame that could not do without
+    left_out: frozenset[int] = frozenset()  # tracks without a panel, for want of room
+    column_needed: float = -math.inf  # time of the last frame that needed the column
     changed: float = -math.inf  # time when a panel last became smaller or changed its side
 
     @property
@@ -103,11 +60,11 @@ class Layout:
 
     @property
     def level(self) -> int:
-        """Of the smallest panel."""
+        """The smallest panel's."""
         return max((place.level for place in self.places.values()), default=0)
 
-    def is_as_calm_as(self, before: Layout) -> bool:
-        """Whether nobody's panel became smaller or changed its side, and the column was in use."""
+    def is_steady_since(self, before: Placement) -> bool:
+        """Whether no panel became smaller, changed its side or was the first in the column."""
         both = self.places.keys() & before.places.keys()
         return (
             self.level <= before.level
@@ -118,15 +75,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to arrange, in pixels of the canvas."""
+    """The faces and the room for their panels, in pixels of the canvas."""
 
-    faces: Mapping[int, Rect]  # by track; what of a person must not be covered
-    picture: Rect  # and what lies around it: where panels may be
-    column: Rect | None  # room beside the picture, where it is open
-    sizes: Sequence[Size]  # of a panel, the fullest first
+    faces: Mapping[int, Rect]  # by track: the whole heads, which no panel may cover
+    picture: Rect  # and the empty space around it: where panels may be
+    column: Rect | None  # to the right of the picture; None while it is closed
+    panel_sizes: Sequence[Size]  # the fullest first
     gap: float  # between a panel and anything else
-    # What a panel that stays may come up to: the detector's boxes, without hair and ears.
-    cores: Mapping[int, Rect] | None = None
+    # The detector's boxes, without hair and ears: a panel that stays may come up to these.
+    boxes: Mapping[int, Rect] | None = None
     crowded: bool = False  # no elbow room
 
     @property
@@ -134,39 +91,42 @@ class Scene:
         return self.gap if self.crowded else max(self.gap, ELBOW_ROOM * self.picture.width)
 
 
-def arrange(scene: Scene, previous: Layout, may_grow: bool = True) -> Layout | None:
-    """A place for each face's panel, all of one size, the fullest that fits; None: none fits.
+def arrange(scene: Scene, previous: Placement, may_grow: bool = True) -> Placement | None:
+    """Places all panels at one size, the fullest that fits. None if even the smallest does not.
 
-    A panel stays on its side and at its size while it can, and grows only if it ``may_grow``.
+    A panel keeps its side and size while it can, and grows only if it ``may_grow``.
     """
-    for level in range(0 if may_grow else previous.level, len(scene.sizes)):
+    for level in range(0 if may_grow else previous.level, len(scene.panel_sizes)):
         levels = dict.fromkeys(scene.faces, level)
-        if level < previous.level and _placed(scene, levels, previous, SPARE) is None:
+        if level < previous.level and _find_places(scene, levels, previous, GROW_MARGIN) is None:
             continue
-        places = _placed(scene, levels, previous)
+        places = _find_places(scene, levels, previous)
         if places is not None:
-            return _layout(previous, places)
+            return _placement(previous, places)
     return None
 
 
-def kept(scene: Scene, previous: Layout) -> Layout | None:
-    """The same panels for the faces that are still there; None where they need to be arranged
-    anew."""
+def keep(scene: Scene, previous: Placement) -> Placement | None:
+    """The same panels for the same faces, or fewer. None if some panel has to move."""
     if not scene.faces.keys() <= previous.places.keys() | previous.left_out:
         return None
     shown = scene.faces.keys() - previous.left_out
     levels = {track: previous.places[track].level for track in shown}
-    if any(level >= len(scene.sizes) for level in levels.values()):
+    if any(level >= len(scene.panel_sizes) for level in levels.values()):
         return None
-    places = _placed(scene, levels, previous)
+    places = _find_places(scene, levels, previous)
     if places is None or not all(place.stays for place in places.values()):
         return None
-    return replace(previous, places=_at_rest(places))
+    return replace(previous, places=_without_stays(places))
 
 
-def arrange_most(scene: Scene, previous: Layout) -> Layout:
-    """Where it is too crowded for bars of one size: bars for as many faces as leave room for the
-    smallest panels of the others, the largest of the newcomers first; else for the most."""
+def arrange_most(scene: Scene, previous: Placement) -> Placement:
+    """For a crowd too dense for panels of one size.
+
+    Gives bars to as many faces as leave room for the smallest panels of all others. Faces that have
+    bars keep them; among new faces the largest come first. If there is no room for all, as few
+    faces as possible are left out.
+    """
     scene = replace(scene, crowded=True)
     in_order = sorted(scene.faces, key=lambda track: _precedence(scene, previous, track))
     bars, smallest = (
@@ -174,21 +134,21 @@ def arrange_most(scene: Scene, previous: Layout) -> Layout:
             track: list(_options(scene, track, level, size, previous.places.get(track)))
             for track in in_order
         }
-        for level, size in list(enumerate(scene.sizes))[-2:]
+        for level, size in list(enumerate(scene.panel_sizes))[-2:]
     )
-    best: Layout | None = None
-    for with_bars in range(min(len(in_order), MOST_BARS), -1, -1):
+    best: Placement | None = None
+    for with_bars in range(min(len(in_order), MAX_BARS), -1, -1):
         wishes = [(track, bars[track]) for track in in_order[:with_bars]]
         wishes += [(track, smallest[track]) for track in in_order]
         places: dict[int, Place] = {}
         for track, options in wishes:
             if track not in places:
-                free = (place for place in options if _is_apart(place, places.values(), scene))
+                free = (place for place in options if _is_clear_of(place, places.values(), scene))
                 if (place := next(free, None)) is not None:
                     places[track] = place
         left_out = frozenset(scene.faces.keys() - places.keys())
         if best is None or len(left_out) < len(best.left_out):
-            best = replace(_layout(previous, places), left_out=left_out)
+            best = replace(_placement(previous, places), left_out=left_out)
         if not left_out:
             break
     assert best is not None
@@ -196,38 +156,40 @@ def arrange_most(scene: Scene, previous: Layout) -> Layout:
 
 
 def is_roomy(scene: Scene) -> bool:
-    """Whether there is room for everybody's panel, from a blank sheet, and a little more."""
+    """Whether all panels would fit with room to spare, wherever they are now."""
     return any(
-        _placed(scene, dict.fromkeys(scene.faces, level), Layout(), ROOMY) is not None
-        for level in range(len(scene.sizes))
+        _find_places(scene, dict.fromkeys(scene.faces, level), Placement(), CLOSE_MARGIN)
+        is not None
+        for level in range(len(scene.panel_sizes))
     )
 
 
-def _precedence(scene: Scene, previous: Layout, track: int) -> tuple[int, float]:
-    """Who has the larger panel keeps it."""
+def _precedence(scene: Scene, previous: Placement, track: int) -> tuple[int, float]:
+    """A sort key: who has the larger panel keeps it."""
     before = previous.places.get(track)
-    level = len(scene.sizes) if before is None else before.level
+    level = len(scene.panel_sizes) if before is None else before.level
     return level, -scene.faces[track].width
 
 
-def _layout(previous: Layout, places: Mapping[int, Place]) -> Layout:
-    layout = replace(previous, places=_at_rest(places), left_out=frozenset())
-    return replace(layout, column=layout.column or layout.in_column)
+def _placement(previous: Placement, places: Mapping[int, Place]) -> Placement:
+    placement = replace(previous, places=_without_stays(places), left_out=frozenset())
+    return replace(placement, column=placement.column or placement.in_column)
 
 
-def _at_rest(places: Mapping[int, Place]) -> dict[int, Place]:
+def _without_stays(places: Mapping[int, Place]) -> dict[int, Place]:
     return {track: place._replace(stays=False) for track, place in places.items()}
 
 
-def _placed(
-    scene: Scene, levels: Mapping[int, int], previous: Layout, spare: float = 1.0
+def _find_places(
+    scene: Scene, levels: Mapping[int, int], previous: Placement, margin: float = 1.0
 ) -> dict[int, Place] | None:
-    """A place for each of the tracks that have a level."""
-    # Those that have a place choose first, so that a newcomer moves nobody.
+    """A place for each track in ``levels``; None if there is none for some of them."""
+    # Those that have a place choose first, so that a new face moves no other's panel.
     tracks = sorted(levels, key=lambda track: (track not in previous.places, track))
     options = []
     for track in tracks:
-        size = _times(scene.sizes[levels[track]], spare)
+        width, height = scene.panel_sizes[levels[track]]
+        size = width * margin, height * margin
         before = previous.places.get(track)
         options.append(list(_options(scene, track, levels[track], size, before)))
         if not options[-1]:
@@ -237,28 +199,28 @@ def _placed(
 
 
 def _search(options: Sequence[Sequence[Place]], scene: Scene) -> list[Place] | None:
-    """The first choice, in the order of preference, in which no two panels meet."""
+    """By backtracking: the first choice, in the order of preference, without overlapping panels."""
     chosen: list[Place] = []
-    turns = [iter(options[0])] if options else []
+    remaining = [iter(options[0])] if options else []
     steps = SEARCH_STEPS
-    while turns and steps:
-        place = next(turns[-1], None)
+    while remaining and steps:
+        place = next(remaining[-1], None)
         if place is None:
-            turns.pop()
+            remaining.pop()
             if chosen:
                 chosen.pop()
             continue
         steps -= 1
-        if not _is_apart(place, chosen, scene):
+        if not _is_clear_of(place, chosen, scene):
             continue
         chosen.append(place)
         if len(chosen) == len(options):
             return chosen
-        turns.append(iter(options[len(chosen)]))
+        remaining.append(iter(options[len(chosen)]))
     return None if options else []
 
 
-def _is_apart(place: Place, others: Iterable[Place], scene: Scene) -> bool:
+def _is_clear_of(place: Place, others: Iterable[Place], scene: Scene) -> bool:
     still = place.stays or place.side == "column"
     room = place.rect.grown(scene.gap / 4 if still else scene.elbow_room)
     return not any(room.overlaps(other.rect) for other in others)
@@ -267,34 +229,34 @@ def _is_apart(place: Place, others: Iterable[Place], scene: Scene) -> bool:
 def _options(
     scene: Scene, track: int, level: int, size: Size, previous: Place | None
 ) -> Iterator[Place]:
-    """The places where a face's panel covers no face, the best first."""
-    for place in _in_order(scene, track, size, previous):
+    """The places where a panel covers no face, the best first."""
+    for place in _by_preference(scene, track, size, previous):
         yield place._replace(level=level)
 
 
-def _in_order(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
-    beside = [place for place in _beside(scene, track, size, previous) if _is_free(scene, place)]
+def _by_preference(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
+    free = [place for place in _around_face(scene, track, size, previous) if _is_free(scene, place)]
     column = list(_in_column(scene, size))
     if previous is None:
-        yield from (*beside, *column)
+        yield from (*free, *column)
         return
     if previous.side == "column":
         in_order = sorted(column, key=lambda place: abs(place.rect.y - previous.rect.y))
         for place in in_order:
             yield place._replace(stays=abs(place.rect.y - previous.rect.y) < scene.gap)
-        yield from beside
+        yield from free
     else:
-        # Who is pushed away goes to the column, where nobody pushes.
-        yield from (place for place in beside if place.stays)
+        # A panel that has to leave its place goes to the column: there it need not move again.
+        yield from (place for place in free if place.stays)
         yield from column
-        yield from (place for place in beside if not place.stays)
+        yield from (place for place in free if not place.stays)
 
 
-def _beside(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
+def _around_face(scene: Scene, track: int, size: Size, previous: Place | None) -> Iterator[Place]:
     width, height = size
     picture, gap = scene.picture, scene.gap
     face = scene.faces[track].within(picture)
-    # The room on each side, and where a panel starts there.
+    # For each side: how much room there is, and where a panel starts.
     flanks: dict[Side, tuple[float, float]] = {
         "right": (picture.right - face.right, face.right + gap),
         "left": (face.x - picture.x, face.x - gap - width),
@@ -306,24 +268,26 @@ def _beside(scene: Scene, track: int, size: Size, previous: Place | None) -> Ite
     for sides in (flanks, ends):
         for side in sorted(sides, key=lambda side: -sides[side][0]):
             start = sides[side][1]
-            for along in ALONG:
-                x, y = start, face.y + face.height / 2 + (along - 0.5) * height
+            for offset in OFFSETS:
+                x, y = start, face.y + face.height / 2 + (offset - 0.5) * height
                 if sides is ends:
-                    x, y = face.x + face.width / 2 + (along - 0.5) * width, start
-                stays = previous is not None and previous[:2] == (side, along)
+                    x, y = face.x + face.width / 2 + (offset - 0.5) * width, start
+                stays = previous is not None and previous[:2] == (side, offset)
                 if previous is not None and stays:
-                    x, y = _leashed((x, y), previous, SLACK * gap, gap / 2)
+                    x, y = _follow((x, y), previous, SLACK * gap, gap / 2)
                 x = max(picture.x, min(x, picture.right - width))
                 y = max(picture.y, min(y, picture.bottom - height))
                 rect = Rect(x, y, width, height)
-                if rect.overlaps(face.grown(2 * gap)) or stays:  # not far off a small one
-                    yield Place(side, along, rect, stays=stays)
+                # A tall panel next to a small face may end up far from it.
+                if stays or rect.overlaps(face.grown(2 * gap)):
+                    yield Place(side, offset, rect, stays=stays)
 
 
-def _leashed(
+def _follow(
     target: tuple[float, float], previous: Place, slack: float, near: float
 ) -> tuple[float, float]:
-    """Where the panel was, pulled along by no more than it must; ``near``: towards its face."""
+    """Moves a panel from its old place towards ``target`` only until it is ``slack`` away, or
+    ``near`` in the direction of its face."""
     side, (x, y) = previous.side, target
     left = near if side == "right" else slack
     right = near if side == "left" else slack
@@ -336,26 +300,22 @@ def _leashed(
 
 
 def _is_free(scene: Scene, place: Place) -> bool:
-    """Inside the picture and clear of every face; to move there takes elbow room as well."""
+    """Inside the picture and clear of every face; a panel that moves there needs elbow room too."""
     rect = place.rect
     if place.stays:
-        cores = (scene.cores or scene.faces).values()
-        return scene.picture.contains(rect) and not any(rect.overlaps(core) for core in cores)
-    pushed = rect if scene.crowded else _pushed(rect, place.side, scene.elbow_room)
-    return scene.picture.contains(pushed) and not any(
-        rect.overlaps(face) or pushed.overlaps(face) for face in scene.faces.values()
+        boxes = (scene.boxes or scene.faces).values()
+        return scene.picture.contains(rect) and not any(rect.overlaps(box) for box in boxes)
+    shifted = rect if scene.crowded else _shift_away(rect, place.side, scene.elbow_room)
+    return scene.picture.contains(shifted) and not any(
+        rect.overlaps(face) or shifted.overlaps(face) for face in scene.faces.values()
     )
 
 
-def _pushed(rect: Rect, side: Side, by: float) -> Rect:
-    """Away from its face."""
+def _shift_away(rect: Rect, side: Side, by: float) -> Rect:
+    """From its face."""
     across = {"right": by, "left": -by}.get(side, 0.0)
     down = {"below": by, "above": -by}.get(side, 0.0)
     return rect._replace(x=rect.x + across, y=rect.y + down)
-
-
-def _times(size: Size, factor: float) -> Size:
-    return size[0] * factor, size[1] * factor
 
 
 def _in_column(scene: Scene, size: Size) -> Iterator[Place]:

@@ -1,84 +1,44 @@
-"""A face's panel in the window: the headline, a bar for each emotion, the marks of reliability."""
+"""Draws the panel of a face: the headline, a bar per emotion, the reliability marks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankotom_edge.frame import Image
-from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.readings.reading import Reading, bar_reliability
-from rankotom_edge.views.palette import (
-    FAINT_HEX,
-    GROUND_HEX,
-    HALF_BRIGHT,
-    QUIET_HEX,
-    TEXT_HEX,
-    Colour,
-    bgr,
-    brightness,
-    emotion_hex,
-    mixed,
-)
-from rankotom_edge.views.drawing.canvas import fill, glass, write
-from rankotom_edge.views.window.panel_placement import Rect, Size
+from rankotom_edge.readings.reading import bar_reliability
+from rankotom_edge.views.drawing.canvas import draw_pane, draw_text, fill_rect
+from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.text import line_height, text_width
-from rankotom_edge.views.wording import Headline, headline, named, percent
+from rankotom_edge.views.palette import (
+    GROUND,
+    QUIET,
+    TEXT,
+    mix,
+    reading_colour,
+    text_colour_on,
+)
+from rankotom_edge.views.wording import Headline, headline, named_emotions, percent
 
-TEXT, QUIET, FAINT, GROUND = (bgr(name) for name in (TEXT_HEX, QUIET_HEX, FAINT_HEX, GROUND_HEX))
+if TYPE_CHECKING:
+    from rankotom_edge.frame import Image
+    from rankotom_edge.model.reliability import Reliability
+    from rankotom_edge.readings.reading import Reading
+    from rankotom_edge.views.drawing.sizes import Sizes
+    from rankotom_edge.views.window.panel_placement import Size
 
 FULL, SHORT, HEADLINE = range(3)  # the levels of a panel: all bars, the highest three, no bars
 SHORT_BARS = 3
 
 
-@dataclass(frozen=True)
-class Measures:
-    """The sizes of everything, in pixels; ``unit`` is 1 where the picture has 480 lines."""
-
-    unit: float
-
-    def px(self, length: float) -> int:
-        return max(1, round(length * self.unit))
-
-    @cached_property
-    def text(self) -> int:
-        return self.px(12)
-
-    @cached_property
-    def title(self) -> int:
-        return self.px(15)
-
-    @cached_property
-    def pad(self) -> int:
-        return self.px(10)
-
-    @cached_property
-    def row(self) -> int:
-        return self.px(16)
-
-    @cached_property
-    def head(self) -> int:
-        """The headline and the line beneath it."""
-        return self.px(40)
-
-    @cached_property
-    def width(self) -> int:
-        return self.px(208)
-
-    @cached_property
-    def radius(self) -> int:
-        return self.px(7)
-
-    def panel_sizes(self, labels: int) -> tuple[Size, Size, Size]:
-        """Of a full panel, a short one, and a headline alone."""
-        full, short = (
-            (self.width, 2 * self.pad - self.px(4) + self.head + self.row * bars)
-            for bars in (labels, min(labels, SHORT_BARS))
-        )
-        return full, short, (self.px(168), self.px(44))
+def panel_sizes(labels: int, sizes: Sizes) -> tuple[Size, Size, Size]:
+    """One per level."""
+    full, short = (
+        (sizes.width, 2 * sizes.pad - sizes.px(4) + sizes.head + sizes.row * bars)
+        for bars in (labels, min(labels, SHORT_BARS))
+    )
+    return full, short, (sizes.px(168), sizes.px(44))
 
 
 def draw_panel(
@@ -88,47 +48,39 @@ def draw_panel(
     reading: Reading,
     number: int | None,
     reliability: Reliability,
-    measures: Measures,
+    sizes: Sizes,
 ) -> None:
-    """``number``: the face's, where there are several to tell apart."""
-    glass(image, rect, measures.radius)
-    _stripe(image, rect, reading, measures)
+    """``number`` is the face's, if there are several to tell apart."""
+    draw_pane(image, rect, sizes.radius)
+    _draw_stripe(image, rect, reading, sizes)
     words = headline(reading, reliability)
     if level == HEADLINE:
-        _headline_alone(image, rect, words, number, measures)
+        _draw_headline_alone(image, rect, words, number, sizes)
         return
-    _headline(image, rect, words, number, measures)
-    for row, index in enumerate(_shown(reading, level)):
-        top = rect.y + measures.pad - measures.px(2) + measures.head + row * measures.row
-        line = Rect(rect.x, top, rect.width, measures.row)
-        _bar(image, line, reading, index, reliability, measures)
+    _draw_headline(image, rect, words, number, sizes)
+    for row, index in enumerate(_bars_shown(reading, level)):
+        top = rect.y + sizes.pad - sizes.px(2) + sizes.head + row * sizes.row
+        line = Rect(rect.x, top, rect.width, sizes.row)
+        _draw_bar(image, line, reading, index, reliability, sizes)
 
 
-def reading_colour(reading: Reading, index: int | None = None) -> Colour:
-    """The emotion's; faded towards grey where the reading is unsure."""
-    index = int(np.argmax(reading.probabilities)) if index is None else index
-    colour = bgr(emotion_hex(reading.labels, index))
-    return mixed(colour, bgr("#8c949e"), 0.75) if reading.verdict == "unsure" else colour
-
-
-def _shown(reading: Reading, level: int) -> Sequence[int]:
-    """Which emotions have a bar, always in the model's order."""
+def _bars_shown(reading: Reading, level: int) -> Sequence[int]:
+    """Indexes of the emotions that have a bar, in the model's order."""
     everything = range(len(reading.labels))
     if level == FULL:
         return everything
-    # By whole per cents, and by the model's order among equals: near zero they change places at
-    # every frame.
+    # Sorted by whole per cents: near zero the exact order changes at every frame.
     highest = np.argsort(-reading.probabilities.round(2), kind="stable")[:SHORT_BARS]
     return sorted(int(index) for index in highest)
 
 
-def _stripe(image: Image, rect: Rect, reading: Reading, measures: Measures) -> None:
-    """The expression's colour on the panel's edge; of a blend both, each by its part."""
-    width, inset = measures.px(3), measures.px(6)
-    line = Rect(rect.x + measures.px(3), rect.y + inset, width, rect.height - 2 * inset)
+def _draw_stripe(image: Image, rect: Rect, reading: Reading, sizes: Sizes) -> None:
+    """The expression's colour on the panel's edge; a blend has both, in proportion."""
+    width, inset = sizes.px(3), sizes.px(6)
+    line = Rect(rect.x + sizes.px(3), rect.y + inset, width, rect.height - 2 * inset)
     blend = reading.blend if reading.verdict == "sure" else None
     if blend is None:
-        fill(image, line, reading_colour(reading), width / 2)
+        fill_rect(image, line, reading_colour(reading), width / 2)
         return
     share = blend.first_share / (blend.first_share + blend.second_share)
     upper = round(line.height * share)
@@ -137,105 +89,104 @@ def _stripe(image: Image, rect: Rect, reading: Reading, measures: Measures) -> N
         (Rect(line.x, line.y, width, upper - 1), first),
         (Rect(line.x, line.y + upper + 1, width, line.height - upper - 1), second),
     ):
-        fill(image, part, reading_colour(reading, index), width / 2)
+        fill_rect(image, part, reading_colour(reading, index), width / 2)
 
 
-def _headline(
-    image: Image, rect: Rect, words: Headline, number: int | None, measures: Measures
+def _draw_headline(
+    image: Image, rect: Rect, words: Headline, number: int | None, sizes: Sizes
 ) -> None:
-    left, right = rect.x + measures.pad + measures.px(2), rect.right - measures.pad
-    top = rect.y + measures.pad - measures.px(3)
+    left, right = rect.x + sizes.pad + sizes.px(2), rect.right - sizes.pad
+    top = rect.y + sizes.pad - sizes.px(3)
     if number is not None:
-        tag = _tag(image, number, left, top, measures)
-        left += tag + measures.px(6)
-    room, gap = right - left, measures.px(8)
-    title, quantity = measures.title, text_width(words.number, measures.title, bold=True)
+        left += _draw_number(image, number, left, top, sizes) + sizes.px(6)
+    room, gap = right - left, sizes.px(8)
+    title, quantity = sizes.title, text_width(words.number, sizes.title, bold=True)
     if text_width(words.title, title, bold=True) + gap + quantity <= room:
-        write(image, words.number, (right, top), title, TEXT, bold=True, right=True)
+        draw_text(image, words.number, (right, top), title, TEXT, bold=True, right=True)
     else:
-        while text_width(words.title, title, bold=True) > room and title > measures.text:
+        while text_width(words.title, title, bold=True) > room and title > sizes.text:
             title -= 1
-    lowered = top + (line_height(measures.title, bold=True) - line_height(title, bold=True))
+    lowered = top + (line_height(sizes.title, bold=True) - line_height(title, bold=True))
     colour = QUIET if not words.number else TEXT
-    write(image, words.title, (left, lowered), title, colour, bold=True, room=room)
-    under = top + measures.px(20)
-    beneath = rect.x + measures.pad + measures.px(2)
-    room = rect.right - measures.px(5) - beneath
-    write(image, words.detail, (beneath, under), measures.text, QUIET, room=room)
+    draw_text(image, words.title, (left, lowered), title, colour, bold=True, room=room)
+    under = top + sizes.px(20)
+    beneath = rect.x + sizes.pad + sizes.px(2)
+    room = rect.right - sizes.px(5) - beneath
+    draw_text(image, words.detail, (beneath, under), sizes.text, QUIET, room=room)
 
 
-def _headline_alone(
-    image: Image, rect: Rect, words: Headline, number: int | None, measures: Measures
+def _draw_headline_alone(
+    image: Image, rect: Rect, words: Headline, number: int | None, sizes: Sizes
 ) -> None:
-    """The title, and beneath it the number or why it is unsure."""
-    left, right = rect.x + measures.pad + measures.px(1), rect.right - measures.px(5)
-    top = rect.y + measures.px(4)
+    """The title, and beneath it the number or the reason for being unsure."""
+    left, right = rect.x + sizes.pad + sizes.px(1), rect.right - sizes.px(5)
+    top = rect.y + sizes.px(4)
     if number is not None:
-        left += _tag(image, number, left, top, measures) + measures.px(5)
+        left += _draw_number(image, number, left, top, sizes) + sizes.px(5)
     colour = TEXT if words.number else QUIET
-    title = measures.text
-    while text_width(words.title, title, bold=True) > right - left and title > measures.px(9):
+    title = sizes.text
+    while text_width(words.title, title, bold=True) > right - left and title > sizes.px(9):
         title -= 1
-    write(image, words.title, (left, top), title, colour, bold=True, room=right - left)
-    beneath = (rect.x + measures.pad + measures.px(1), top + measures.px(18))
-    said = words.number or words.detail
-    write(image, said, beneath, measures.text, colour, room=right - beneath[0])
+    draw_text(image, words.title, (left, top), title, colour, bold=True, room=right - left)
+    beneath = (rect.x + sizes.pad + sizes.px(1), top + sizes.px(18))
+    line = words.number or words.detail
+    draw_text(image, line, beneath, sizes.text, colour, room=right - beneath[0])
 
 
-def _tag(image: Image, number: int, x: float, y: float, measures: Measures) -> int:
-    return write(image, str(number), (x, y), measures.text, QUIET)
+def _draw_number(image: Image, number: int, x: float, y: float, sizes: Sizes) -> int:
+    return draw_text(image, str(number), (x, y), sizes.text, QUIET)
 
 
-def _bar(
+def _draw_bar(
     image: Image,
     row: Rect,
     reading: Reading,
     index: int,
     reliability: Reliability,
-    measures: Measures,
+    sizes: Sizes,
 ) -> None:
     share = float(reading.probabilities[index])
-    stands_out = reading.labels[index] in named(reading)
+    stands_out = reading.labels[index] in named_emotions(reading)
     colour = TEXT if stands_out else QUIET
-    left, right = row.x + measures.pad + measures.px(2), row.right - measures.pad
-    write(image, reading.labels[index], (left, row.y), measures.text, colour, bold=False)
-    write(image, percent(share), (right, row.y), measures.text, colour, right=True)
+    left, right = row.x + sizes.pad + sizes.px(2), row.right - sizes.pad
+    draw_text(image, reading.labels[index], (left, row.y), sizes.text, colour, bold=False)
+    draw_text(image, percent(share), (right, row.y), sizes.text, colour, right=True)
 
-    start, end = left + measures.px(70), right - measures.px(46)
-    height = measures.px(8)
-    middle = row.y + line_height(measures.text) * 0.57
+    start, end = left + sizes.px(70), right - sizes.px(46)
+    height = sizes.px(8)
+    middle = row.y + line_height(sizes.text) * 0.57
     track = Rect(start, round(middle - height / 2), end - start, height)
     radius = height / 4
-    fill(image, track, TEXT, radius, opacity=0.10)
+    fill_rect(image, track, TEXT, radius, opacity=0.10)
     length = round(share * track.width)
     if length > 0:
         tone = reading_colour(reading, index)
-        fill(
+        fill_rect(
             image,
             Rect(track.x, track.y, length, height),
-            tone if stands_out else mixed(tone, GROUND, 0.30),
+            tone if stands_out else mix(tone, GROUND, 0.30),
             min(radius, length / 2),
         )
     right_share = bar_reliability(reading, index, reliability)
     if right_share is not None:
-        _mark(image, track, right_share, reading.labels[index] == reading.top, measures)
+        _draw_mark(image, track, right_share, reading.labels[index] == reading.top, sizes)
 
 
-def _mark(image: Image, track: Rect, share: float, highest: bool, measures: Measures) -> None:
-    """Where the bar would end if it were exactly right; a smaller one on the lower bars."""
-    width, reach = (measures.px(1.6), measures.px(2.5)) if highest else (measures.px(1), 0)
+def _draw_mark(image: Image, track: Rect, share: float, highest: bool, sizes: Sizes) -> None:
+    """Where the bar would end if it were perfectly reliable. Lower bars have a smaller mark."""
+    width, reach = (sizes.px(1.6), sizes.px(2.5)) if highest else (sizes.px(1), 0)
     x = track.x + share * track.width - width / 2
     stroke = Rect(round(x), track.y - reach, width, track.height + 2 * reach)
-    fill(image, stroke.grown(max(1, measures.px(0.6))), GROUND, 0, opacity=0.75)
-    fill(image, stroke, TEXT if highest else QUIET)
+    fill_rect(image, stroke.grown(max(1, sizes.px(0.6))), GROUND, 0, opacity=0.75)
+    fill_rect(image, stroke, TEXT if highest else QUIET)
 
 
-def badge(image: Image, reading: Reading, at: tuple[float, float], measures: Measures) -> None:
-    """The face's number as its panel has it, on a corner of its box or its crop."""
+def draw_badge(image: Image, reading: Reading, at: tuple[float, float], sizes: Sizes) -> None:
+    """The number of a face, in the corner of its box or its crop."""
     number, (x, y) = str(reading.track), at
-    width = text_width(number, measures.text, bold=True) + measures.px(8)
-    ground = Rect(x, y, width, line_height(measures.text) + measures.px(2))
+    width = text_width(number, sizes.text, bold=True) + sizes.px(8)
+    ground = Rect(x, y, width, line_height(sizes.text) + sizes.px(2))
     colour = reading_colour(reading)
-    fill(image, ground, colour, measures.px(3))
-    ink = GROUND if brightness(colour) > HALF_BRIGHT else TEXT
-    write(image, number, (x + measures.px(4), y), measures.text, ink, bold=True)
+    fill_rect(image, ground, colour, sizes.px(3))
+    ink = text_colour_on(colour)
+    draw_text(image, number, (x + sizes.px(4), y), sizes.text, ink, bold=True)

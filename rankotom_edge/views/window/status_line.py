@@ -1,79 +1,76 @@
-"""What is said beside the faces: the quiet line, and a message where there is nothing to see."""
+"""Draws the status line, and a message in the picture while there is no face to see."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankotom_edge.views.palette import RECORDING_HEX, WARNING_HEX, bgr
+from rankotom_edge.views.drawing.canvas import draw_dot, draw_pane, draw_text
+from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.drawing.text import line_height, text_width
+from rankotom_edge.views.palette import QUIET, RECORDING, TEXT, WARNING
 from rankotom_edge.views.presenter import STILL, frame_rate, picture_message, status_line
-from rankotom_edge.views.window.canvas import dot, glass, write
-from rankotom_edge.views.window.panel_placement import Rect
-from rankotom_edge.views.window.panels import QUIET, TEXT
-from rankotom_edge.views.window.text import line_height, text_width
 
 if TYPE_CHECKING:
     from rankotom_edge.frame import Image
     from rankotom_edge.views.display import Display
-    from rankotom_edge.views.window.layout import Sheet
-
-WARNING, RECORDING = bgr(WARNING_HEX), bgr(RECORDING_HEX)
+    from rankotom_edge.views.window.layout import WindowLayout
 
 
-def draw_foot(image: Image, sheet: Sheet, display: Display) -> None:
-    """One quiet line; a second says of the demo that it is a still."""
-    measures, foot = sheet.measures, sheet.foot
-    status, state = display.status, status_line(display)
-    top, left = foot.y + measures.px(4), foot.x + measures.pad
-    right = _flags(image, sheet, display, state.flags, top)
-    if state.notice:
-        write(image, state.notice, (left, top), measures.text, TEXT, room=right - left)
+def draw_status_line(image: Image, layout: WindowLayout, display: Display) -> None:
+    """One quiet line; for the demo a second one says that it is a still picture."""
+    sizes, area = layout.sizes, layout.status
+    status, line = display.status, status_line(display)
+    top, left = area.y + sizes.px(4), area.x + sizes.pad
+    right = _draw_flags(image, layout, display, line.flags, top)
+    if line.notice:
+        draw_text(image, line.notice, (left, top), sizes.text, TEXT, room=right - left)
     else:
         fps, latency = frame_rate(status)
         for words, slot in ((fps, "000 fps"), (latency, "000 ms")):
-            write(image, words, (left, top), measures.text, QUIET)
-            left += text_width(slot, measures.text) + measures.px(6)
-        for words in state.quiet:
-            left += write(image, words, (left, top), measures.text, QUIET) + measures.px(14)
-        colour = WARNING if state.last.attention else QUIET
-        write(image, state.last.words, (left, top), measures.text, colour, room=right - left)
+            draw_text(image, words, (left, top), sizes.text, QUIET)
+            left += text_width(slot, sizes.text) + sizes.px(6)
+        for words in line.quiet:
+            left += draw_text(image, words, (left, top), sizes.text, QUIET) + sizes.px(14)
+        colour = WARNING if line.last.attention else QUIET
+        draw_text(image, line.last.words, (left, top), sizes.text, colour, room=right - left)
     if status.still:
-        second = (foot.x + measures.pad, top + measures.px(20))
-        write(image, STILL, second, measures.text, WARNING, room=foot.width - 2 * measures.pad)
+        second = (area.x + sizes.pad, top + sizes.px(20))
+        draw_text(image, STILL, second, sizes.text, WARNING, room=area.width - 2 * sizes.pad)
 
 
-def _flags(
-    image: Image, sheet: Sheet, display: Display, flags: tuple[str, ...], top: float
+def _draw_flags(
+    image: Image, layout: WindowLayout, display: Display, flags: tuple[str, ...], top: float
 ) -> float:
-    """The switches that are not as usual, from the right; where the rest of the line must end."""
-    measures, controls = sheet.measures, display.controls
-    right, gap = sheet.foot.right - measures.pad, measures.px(14)
+    """The changed switches, from the right. Returns where the rest of the line must end."""
+    sizes, controls = layout.sizes, display.controls
+    right, gap = layout.status.right - sizes.pad, sizes.px(14)
     if "h" in controls.keys and not controls.help:
-        right -= write(image, "h help", (right, top), measures.text, QUIET, right=True) + gap
+        right -= draw_text(image, "h help", (right, top), sizes.text, QUIET, right=True) + gap
     if display.status.recording:
-        right -= write(image, "REC", (right, top), measures.text, TEXT, bold=True, right=True)
-        right -= measures.px(9)
-        middle = top + line_height(measures.text) * 0.57
-        dot(image, (right, middle), measures.px(5), RECORDING)
-        right -= measures.px(5) + gap
+        right -= draw_text(image, "REC", (right, top), sizes.text, TEXT, bold=True, right=True)
+        right -= sizes.px(9)
+        middle = top + line_height(sizes.text) * 0.57
+        draw_dot(image, (right, middle), sizes.px(5), RECORDING)
+        right -= sizes.px(5) + gap
     for words in reversed(flags):
-        right -= write(image, words, (right, top), measures.text, TEXT, right=True) + gap
+        right -= draw_text(image, words, (right, top), sizes.text, TEXT, right=True) + gap
     return right
 
 
-def draw_message(image: Image, sheet: Sheet, display: Display) -> None:
-    """In the picture, while there is nothing else to see in it."""
+def draw_message(image: Image, layout: WindowLayout, display: Display) -> None:
+    """In the middle of the picture if it needs attention, else at its lower edge."""
     message = picture_message(display)
     if message is None:
         return
-    measures, picture = sheet.measures, sheet.picture
-    size = measures.title if message.attention else measures.text
-    width = min(text_width(message.words, size) + 2 * measures.pad, picture.width - measures.pad)
-    height = line_height(size) + measures.pad
-    y = picture.bottom - height - measures.px(12)
+    sizes, picture = layout.sizes, layout.picture.rect
+    size = sizes.title if message.attention else sizes.text
+    width = min(text_width(message.words, size) + 2 * sizes.pad, picture.width - sizes.pad)
+    height = line_height(size) + sizes.pad
+    y = picture.bottom - height - sizes.px(12)
     if message.attention or display.latest is None:
         y = picture.y + (picture.height - height) / 2
     pill = Rect(picture.x + (picture.width - width) / 2, y, width, height)
-    glass(image, pill, height / 2)
-    at = (pill.x + measures.pad, pill.y + measures.pad / 2 - 1)
+    draw_pane(image, pill, height / 2)
+    at = (pill.x + sizes.pad, pill.y + sizes.pad / 2 - 1)
     colour = WARNING if message.attention else QUIET
-    write(image, message.words, at, size, colour, room=width - 2 * measures.pad + 1)
+    draw_text(image, message.words, at, size, colour, room=width - 2 * sizes.pad + 1)

@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from rankotom_edge.model.card import MeasuredModel
     from rankotom_edge.views.display import Display
 
-# A window as it opens: large enough to read across a table, small enough for a laptop's screen.
-OPENING = (1280, 720)
+# At most; large enough to read across a table, small enough for a laptop's screen.
+OPENING_SIZE = (1280, 720)
 KEY_NAMES = {27: "esc", 32: "space"}
-# Qt paints only while it is waited for keys, and last of all: on a machine that is short of time
-# the window stayed black with 1 ms.
+# Qt paints only while OpenCV waits for keys. With 1 ms the window of a busy machine stayed black.
 KEY_WAIT_MS = 10
 
 
 def key_name(code: int) -> str | None:
-    """The name of a key, by OpenCV's code; None where it is no letter, digit, space or Esc.
+    """From OpenCV's key code; None unless it is a letter, a digit, space or Esc.
 
-    The low byte alone would not do: it makes "q" of a left arrow (0xff51).
+    The low byte alone is not enough: that of the left arrow (0xff51) is "q".
     """
-    symbol = code & 0xFFFF  # without GTK's bits for Num Lock and its like
+    symbol = code & 0xFFFF  # without GTK's bits for Num Lock and the like
     if symbol in KEY_NAMES:
         return KEY_NAMES[symbol]
     character = chr(symbol).lower()
@@ -40,11 +39,11 @@ def key_name(code: int) -> str | None:
 
 
 def screen_available() -> bool:
-    """Whether a window can be opened, found by connecting as the window system would.
+    """Whether a window can be opened, found by connecting to the X server.
 
-    OpenCV ends the process, without an exception, when it can't.
+    OpenCV would end the process, without an exception, if it could not connect.
     """
-    # 4.8, as JetPack 6 has it, does not tell; its build has a window.
+    # OpenCV 4.8, as in JetPack 6, lacks this function; its build has windows.
     if hasattr(cv2, "currentUIFramework") and not cv2.currentUIFramework():
         return False
     if sys.platform in ("darwin", "win32"):
@@ -67,7 +66,7 @@ def screen_available() -> bool:
 
 
 class WindowView(Closing):
-    """The overlay in a window, drawn for the window's size so that its letters are crisp."""
+    """Draws the overlay at the window's size, so that its text is sharp."""
 
     interactive = True
     shows_faces = True
@@ -76,7 +75,7 @@ class WindowView(Closing):
         self._title = title
         self._overlay = Overlay(model)
         self._window: Window | None = None
-        self._knows_the_frame = False
+        self._knows_frame_size = False
 
     @property
     def closed(self) -> bool:
@@ -84,10 +83,10 @@ class WindowView(Closing):
 
     def show(self, display: Display) -> None:
         if self._window is None:
-            self._window = Window(self._title, size_within(OPENING, display))
-        elif display.latest is not None and not self._knows_the_frame:
-            self._window.resize(size_within(OPENING, display))
-        self._knows_the_frame = display.latest is not None
+            self._window = Window(self._title, size_within(OPENING_SIZE, display))
+        elif display.latest is not None and not self._knows_frame_size:
+            self._window.resize(size_within(OPENING_SIZE, display))
+        self._knows_frame_size = display.latest is not None
         if not self._window.closed:
             self._window.show(self._overlay.draw(display, self._window.size))
 
@@ -100,21 +99,21 @@ class WindowView(Closing):
 
 
 class Window(Closing):
-    """One window: pictures in, key names out. For the main thread alone, as OpenCV's are."""
+    """One OpenCV window: images in, key names out. Only for the main thread."""
 
     def __init__(self, title: str, size: tuple[int, int]) -> None:
         self.title = title
         self.closed = False
         self._size = size
         self._shown = False
-        # Pictures are drawn for the size there is, so nothing is left to keep the ratio of; with
-        # WINDOW_KEEPRATIO Qt would tell the size less the borders of the picture before.
+        # Images are drawn at the window's size, so their ratio needs no keeping. With
+        # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
         cv2.resizeWindow(title, *size)
 
     @property
     def size(self) -> tuple[int, int]:
-        """The width and height that there are for a picture."""
+        """The width and height available for an image."""
         if not self._shown or self.closed:
             return self._size
         _, _, width, height = cv2.getWindowImageRect(self.title)
@@ -129,14 +128,14 @@ class Window(Closing):
             return
         width, height = self.size
         if image.shape[1] > width or image.shape[0] > height:
-            # Qt would leave out rows and columns, and with them the strokes of digits.
+            # Qt would drop whole rows and columns, and strokes of digits with them.
             smaller = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
             image = np.asarray(smaller, np.uint8)
         cv2.imshow(self.title, image)
         self._shown = True
 
     def key(self, wait_ms: int = KEY_WAIT_MS) -> str | None:
-        """The key that was pressed since; None also for keys without a meaning here."""
+        """None if no key was pressed, or one without a name here."""
         code = cv2.waitKeyEx(wait_ms)
         self._still_open()
         return None if code < 0 else key_name(code)
@@ -148,10 +147,10 @@ class Window(Closing):
         self.closed = True
 
     def _still_open(self) -> bool:
-        """Looked at before each picture: OpenCV would open a closed window again for it."""
+        """Checked before every image, because ``imshow`` would open a closed window again."""
         if self._shown and not self.closed:
             try:
                 self.closed = cv2.getWindowProperty(self.title, cv2.WND_PROP_VISIBLE) < 1
-            except cv2.error:  # Qt's answer when that was the last window
+            except cv2.error:  # from Qt, if that was the last window
                 self.closed = True
         return not self.closed

@@ -1,15 +1,15 @@
-from rankotom_edge.views.controls import KEYS, Controls, pressed
+from rankotom_edge.views.controls import KEYS, Controls, toggle
 
 
 def test_a_key_switches_and_the_same_key_switches_back() -> None:
     for key in KEYS:
-        once = pressed(Controls(), key)
-        assert pressed(once, key) == Controls()
+        once = toggle(Controls(), key)
+        assert toggle(once, key) == Controls()
         assert (once == Controls()) == (key in ("q", "s", "r"))
 
 
 def test_a_key_without_a_meaning_changes_nothing() -> None:
-    assert pressed(Controls(help=True), "x") == Controls(help=True)
+    assert toggle(Controls(help=True), "x") == Controls(help=True)
 
 
 def test_keys_that_can_do_nothing_are_not_told() -> None:
@@ -19,4 +19,4 @@ def test_keys_that_can_do_nothing_are_not_told() -> None:
 
 def test_bars_are_smoothed_until_b_is_pressed() -> None:
     assert Controls().smoothed
-    assert not pressed(Controls(), "b").smoothed
+    assert not toggle(Controls(), "b").smoothed

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from rankotom_edge.views.palette import (
     EMOTION_HEX,
+    GROUND,
     GROUND_HEX,
-    HALF_BRIGHT,
     TEXT_HEX,
     bgr,
-    brightness,
+    text_colour_on,
 )
 
 Array = NDArray[np.float64]
@@ -76,6 +76,6 @@ def test_a_number_on_a_colour_is_written_in_the_ink_that_is_read_better(name: st
     colour = luminance(EMOTION_HEX[name])
     dark = (colour + 0.05) / (luminance(GROUND_HEX) + 0.05)
     light = (luminance(TEXT_HEX) + 0.05) / (colour + 0.05)
-    chosen = dark if brightness(bgr(EMOTION_HEX[name])) > HALF_BRIGHT else light
+    chosen = dark if text_colour_on(bgr(EMOTION_HEX[name])) == GROUND else light
     assert chosen > 4
     assert chosen > 0.95 * max(dark, light)

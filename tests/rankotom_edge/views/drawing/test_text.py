@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankotom_edge.views.window import text as lettering
-from rankotom_edge.views.drawing.text import fitted, line_height, text_mask, text_width
+from rankotom_edge.views.drawing import text as text_module
+from rankotom_edge.views.drawing.text import line_height, shorten, text_mask, text_width
 
 
 @pytest.fixture
 def _without_fonts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    for known in (lettering._font, text_width, line_height, fitted):
+    for known in (text_module._font, text_width, line_height, shorten):
         known.cache_clear()
-    monkeypatch.setattr(lettering, "_font_folder", lambda: tmp_path)
+    monkeypatch.setattr(text_module, "_font_folder", lambda: tmp_path)
     yield
-    for known in (lettering._font, text_width, line_height, fitted):
+    for known in (text_module._font, text_width, line_height, shorten):
         known.cache_clear()
 
 
@@ -41,7 +41,7 @@ def test_bold_is_wider_and_figures_are_all_as_wide() -> None:
 @pytest.mark.parametrize("room", [0, 5, 40, 80, 500])
 def test_text_that_is_too_wide_is_cut_with_an_ellipsis(room: int) -> None:
     text = "41 % sure, 62 % needed"
-    short = fitted(text, room, 12)
+    short = shorten(text, room, 12)
     assert text_width(short, 12) <= room
     assert short == text or short == "" or short.endswith("…")
 

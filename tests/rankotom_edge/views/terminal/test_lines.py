@@ -19,7 +19,7 @@ def test_a_line_is_written_when_what_is_read_of_a_face_changes(showing: Any) -> 
         (showing.reading(happiness=0.4, reason="too dark"),),
         (),
     ):
-        view.show(showing.display(showing.moment(*readings)))
+        view.show(showing.display(showing.frame_readings(*readings)))
     lines = output.getvalue().splitlines()
     assert lines[0] == "camera 0"
     assert [line.partition("face 1: ")[2].partition(" (right")[0] for line in lines[1:]] == [

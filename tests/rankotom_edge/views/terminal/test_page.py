@@ -17,7 +17,8 @@ from rankotom_edge.readings.reading import Reading
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import KEYS, Controls
 from rankotom_edge.views.presenter import STILL
-from rankotom_edge.views.terminal.page import Standing, render, stand
+from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
+from rankotom_edge.views.terminal.page import render
 
 
 class Printed:
@@ -28,13 +29,13 @@ class Printed:
 
     def __call__(
         self,
-        moment: FrameReadings | None,
+        latest: FrameReadings | None,
         controls: Controls | None = None,
         size: tuple[int, int] = (80, 24),
         encoding: str = "utf-8",
         colours: bool = True,
         picture: bool = False,
-        standing: Standing | None = None,
+        order: FaceOrder | None = None,
         **status: Any,
     ) -> list[str]:
         file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
@@ -46,10 +47,10 @@ class Printed:
             color_system="truecolor" if colours else None,
         )
         page = render(
-            self._showing.display(moment, controls, **status),
+            self._showing.display(latest, controls, **status),
             self._reliability,
             size,
-            standing=stand(moment, {}) if standing is None else standing,
+            order=update_order(latest, {}) if order is None else order,
             picture=picture,
             colours=colours,
         )
@@ -76,7 +77,7 @@ def test_a_page_never_outgrows_the_terminal(
     printed: Printed, showing: Any, size: tuple[int, int], faces: int, controls: Controls
 ) -> None:
     readings = [showing.reading(track, happiness=0.6) for track in range(1, faces + 1)]
-    lines = printed(showing.moment(*readings), controls, size, picture=True)
+    lines = printed(showing.frame_readings(*readings), controls, size, picture=True)
     assert len(lines) == size[1]
     assert max(len(line) for line in lines) <= size[0]
 
@@ -84,7 +85,7 @@ def test_a_page_never_outgrows_the_terminal(
 def test_a_face_has_a_bar_for_each_emotion_in_the_order_of_the_model(
     printed: Printed, showing: Any, reliability: Reliability
 ) -> None:
-    lines = printed(showing.moment(showing.reading(sadness=0.7, anger=0.1)))
+    lines = printed(showing.frame_readings(showing.reading(sadness=0.7, anger=0.1)))
     page = "\n".join(lines)
     assert "sadness" in lines[1]
     assert "70 %" in lines[1]
@@ -101,7 +102,10 @@ def test_a_face_has_a_bar_for_each_emotion_in_the_order_of_the_model(
 
 def test_the_bar_is_as_long_as_the_share(printed: Printed, showing: Any) -> None:
     lengths = [
-        sum(line.count("▇") for line in printed(showing.moment(showing.reading(**{name: share}))))
+        sum(
+            line.count("▇")
+            for line in printed(showing.frame_readings(showing.reading(**{name: share})))
+        )
         for name, share in (("fear", 0.4), ("fear", 0.8))
     ]
     assert lengths[0] < lengths[1]
@@ -121,9 +125,9 @@ def test_faces_stand_side_by_side_and_the_largest_come_first(
     printed: Printed, showing: Any
 ) -> None:
     three = [showing.reading(track, happiness=0.9) for track in (1, 2, 3)]
-    assert printed(showing.moment(*three))[1].count("happiness") == 3
+    assert printed(showing.frame_readings(*three))[1].count("happiness") == 3
     many = [showing.reading(track, happiness=0.9) for track in range(1, 10)]
-    page = printed(showing.moment(*many), size=(30, 6))
+    page = printed(showing.frame_readings(*many), size=(30, 6))
     assert numbers(page) == [6, 7, 8, 9]  # a later track's face is larger here
     assert page[0].strip() == "+5 more faces"
 
@@ -136,7 +140,7 @@ def test_each_face_is_cut_down_to_its_headline_before_one_is_left_out(
     printed: Printed, showing: Any, size: tuple[int, int], bars: int | None
 ) -> None:
     three = [showing.reading(track, happiness=0.9) for track in (1, 2, 3)]
-    page = printed(showing.moment(*three), size=size)
+    page = printed(showing.frame_readings(*three), size=size)
     assert numbers(page) == [1, 2, 3]
     assert "more" not in "\n".join(page)
     assert "\n".join(page).count("times in 100") == (0 if bars is None else 3)
@@ -147,128 +151,134 @@ def test_a_line_tells_of_faces_only_where_it_could_not_show_them(
     printed: Printed, showing: Any
 ) -> None:
     readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
-    assert numbers(printed(showing.moment(*readings[:5]), size=(30, 6))) == [1, 2, 3, 4, 5]
-    assert printed(showing.moment(*readings), size=(30, 6))[0].strip() == "+2 more faces"
-    assert numbers(printed(showing.moment(*readings), size=(30, 2))) == [6]
+    assert numbers(printed(showing.frame_readings(*readings[:5]), size=(30, 6))) == [1, 2, 3, 4, 5]
+    assert printed(showing.frame_readings(*readings), size=(30, 6))[0].strip() == "+2 more faces"
+    assert numbers(printed(showing.frame_readings(*readings), size=(30, 2))) == [6]
 
 
 def test_an_unsure_headline_alone_still_says_why(printed: Printed, showing: Any) -> None:
     readings = [showing.reading(track, reason="blurred", happiness=0.5) for track in (1, 2, 3)]
-    page = printed(showing.moment(*readings), size=(40, 4))
+    page = printed(showing.frame_readings(*readings), size=(40, 4))
     assert [line.strip() for line in page[:3]] == [
         f"{track} unsure: blurred" for track in (1, 2, 3)
     ]
 
 
 def test_one_face_has_all_its_bars_where_they_just_fit(printed: Printed, showing: Any) -> None:
-    page = printed(showing.moment(showing.reading(happiness=0.9)), size=(40, 12), still=True)
+    page = printed(
+        showing.frame_readings(showing.reading(happiness=0.9)), size=(40, 12), still=True
+    )
     assert [line.split()[0] for line in page[2:10]] == list(EMOTIONS)
 
 
 def test_who_is_shown_stays_while_they_are_there(printed: Printed, showing: Any) -> None:
     near, far = 130, 120
     readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
-    first = showing.moment(*(of_size(reading, near - reading.track) for reading in readings))
-    second = showing.moment(*(of_size(reading, far + reading.track) for reading in readings))
-    standing = stand(first, {})
-    for moment in (first, second, first, second):
-        standing = stand(moment, standing)
-        assert numbers(printed(moment, size=(30, 6), standing=standing)) == [1, 2, 3, 4]
-    without = showing.moment(*(reading for reading in readings if reading.track != 2))
-    standing = stand(without, standing)
-    assert list(standing) == [1, 3, 4, 5, 6]
-    standing = stand(second, standing)
-    assert numbers(printed(second, size=(30, 6), standing=standing)) == [1, 3, 4, 5]
+    first = showing.frame_readings(
+        *(of_size(reading, near - reading.track) for reading in readings)
+    )
+    second = showing.frame_readings(
+        *(of_size(reading, far + reading.track) for reading in readings)
+    )
+    order = update_order(first, {})
+    for latest in (first, second, first, second):
+        order = update_order(latest, order)
+        assert numbers(printed(latest, size=(30, 6), order=order)) == [1, 2, 3, 4]
+    without = showing.frame_readings(*(reading for reading in readings if reading.track != 2))
+    order = update_order(without, order)
+    assert list(order) == [1, 3, 4, 5, 6]
+    order = update_order(second, order)
+    assert numbers(printed(second, size=(30, 6), order=order)) == [1, 3, 4, 5]
 
 
 def test_the_rows_of_a_shortened_face_stay_while_small_bars_tremble(
     printed: Printed, showing: Any
 ) -> None:
-    def rows(standing: Standing) -> list[str]:
-        page = printed(moment, size=(40, 6), standing=standing)
+    def rows(order: FaceOrder) -> list[str]:
+        page = printed(latest, size=(40, 6), order=order)
         return [line.split()[0] for line in page[2:5]]
 
-    standing: Standing = {}
+    order: FaceOrder = {}
     for fear, contempt in ((0.016, 0.014), (0.014, 0.016), (0.016, 0.014), (0.012, 0.022)):
         shares = {"happiness": 0.9, "neutral": 0.05, "fear": fear, "contempt": contempt}
-        moment = showing.moment(showing.reading(**shares))
-        standing = stand(moment, standing)
-        assert rows(standing) == ["neutral", "happiness", "fear"]
-    moment = showing.moment(showing.reading(happiness=0.85, neutral=0.05, contempt=0.08))
-    standing = stand(moment, standing)
-    assert rows(standing) == ["neutral", "happiness", "contempt"]
+        latest = showing.frame_readings(showing.reading(**shares))
+        order = update_order(latest, order)
+        assert rows(order) == ["neutral", "happiness", "fear"]
+    latest = showing.frame_readings(showing.reading(happiness=0.85, neutral=0.05, contempt=0.08))
+    order = update_order(latest, order)
+    assert rows(order) == ["neutral", "happiness", "contempt"]
 
 
 def test_a_bar_of_the_headline_is_shown_however_little_it_is_ahead(
     printed: Printed, showing: Any
 ) -> None:
-    before = stand(showing.moment(showing.reading(happiness=0.45, fear=0.44)), {})
-    moment = showing.moment(showing.reading(happiness=0.44, fear=0.45))
-    page = printed(moment, size=(40, 4), standing=stand(moment, before))
+    before = update_order(showing.frame_readings(showing.reading(happiness=0.45, fear=0.44)), {})
+    latest = showing.frame_readings(showing.reading(happiness=0.44, fear=0.45))
+    page = printed(latest, size=(40, 4), order=update_order(latest, before))
     assert page[2].split()[0] == "fear"
 
 
 def test_a_blend_names_both_and_their_shares(printed: Printed, showing: Any) -> None:
-    page = printed(showing.moment(showing.reading(happiness=0.52, surprise=0.31)))
+    page = printed(showing.frame_readings(showing.reading(happiness=0.52, surprise=0.31)))
     assert "happily surprised" in page[1]
     assert "52 + 31" in page[1]
     assert "happiness 52 + surprise 31" in page[2]
 
 
 def test_unsure_says_why(printed: Printed, showing: Any) -> None:
-    page = printed(showing.moment(showing.reading(happiness=0.5, reason="turned away")))
+    page = printed(showing.frame_readings(showing.reading(happiness=0.5, reason="turned away")))
     assert page[1].split() == ["unsure"]
     assert "turned away" in page[2]
 
 
 def test_the_last_line_is_the_state(printed: Printed, showing: Any) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
-    line = printed(moment, dropped=3)[-1]
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    line = printed(latest, dropped=3)[-1]
     assert line.split() == [
         *("30", "fps", "12", "ms", "ferplus-fp32", "3", "dropped", "camera", "0", "h", "help")
     ]
-    flags = printed(moment, Controls(paused=True, smoothed=False), recording="/tmp/x")[-1]
+    flags = printed(latest, Controls(paused=True, smoothed=False), recording="/tmp/x")[-1]
     assert flags.split()[-4:] == ["raw", "paused", "●", "REC"]
-    assert printed(moment, notice="saved snapshot.png")[-1].strip() == "saved snapshot.png"
+    assert printed(latest, notice="saved snapshot.png")[-1].strip() == "saved snapshot.png"
 
 
 def test_a_still_a_loss_and_nobody_are_said_plainly(printed: Printed, showing: Any) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
-    assert STILL in printed(moment, still=True)[-2]
-    lost = "\n".join(printed(moment, state=State("lost", "lost: opening it again in 4 s")))
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    assert STILL in printed(latest, still=True)[-2]
+    lost = "\n".join(printed(latest, state=State("lost", "lost: opening it again in 4 s")))
     assert lost.count("camera 0, lost: opening it again in 4 s") == 2
     assert "happiness" not in lost
-    assert "no face" in "\n".join(printed(showing.moment()))
+    assert "no face" in "\n".join(printed(showing.frame_readings()))
     assert "waiting for camera 0" in "\n".join(printed(None))
 
 
 def test_the_keys_show_help_diagram_crop_and_picture(
     printed: Printed, showing: Any, reliability: Reliability
 ) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
-    helped = "\n".join(printed(moment, Controls(help=True)))
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    helped = "\n".join(printed(latest, Controls(help=True)))
     for key, words in KEYS.items():
         assert (words in helped) is (key != "c")
     assert "a small picture" in helped
-    diagram = "\n".join(printed(moment, Controls(reliability=True)))
+    diagram = "\n".join(printed(latest, Controls(reliability=True)))
     ece = reliability.evaluation.metrics["ece"].value
     assert f"ECE {100 * (ece or 0):.1f} %, 1,789 faces" in diagram
     assert "93–100" in diagram
-    assert sum(line.count("▀") for line in printed(moment, Controls(crop=True))) == 24 * 12
-    assert sum(line.count("▀") for line in printed(moment, picture=True)) == 38 * 14
+    assert sum(line.count("▀") for line in printed(latest, Controls(crop=True))) == 24 * 12
+    assert sum(line.count("▀") for line in printed(latest, picture=True)) == 38 * 14
 
 
 def test_without_colours_a_picture_is_not_tried(printed: Printed, showing: Any) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
-    page = "\n".join(printed(moment, picture=True, colours=False))
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    page = "\n".join(printed(latest, picture=True, colours=False))
     assert "▀" not in page
     assert "no colours" in page
 
 
 def test_an_ascii_terminal_gets_ascii(printed: Printed, showing: Any) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
     for controls in (Controls(), Controls(help=True), Controls(reliability=True)):
-        page = "\n".join(printed(moment, controls, encoding="ascii", recording="x"))
+        page = "\n".join(printed(latest, controls, encoding="ascii", recording="x"))
         assert page.isascii()
     assert "#####" in page
 
@@ -276,12 +286,12 @@ def test_an_ascii_terminal_gets_ascii(printed: Printed, showing: Any) -> None:
 def test_a_drift_is_whole_on_the_last_line_of_a_narrow_terminal(
     printed: Printed, showing: Any
 ) -> None:
-    moment = showing.moment(showing.reading(happiness=0.9))
-    line = printed(moment, drift=showing.drifted, dropped=12)[-1]
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    line = printed(latest, drift=showing.drifted, dropped=12)[-1]
     assert line.split("  ")[:3] == [" 30 fps", "12 ms", showing.drifted.words]
-    assert printed(moment, drift=showing.steady)[-1] == printed(moment)[-1]
+    assert printed(latest, drift=showing.steady)[-1] == printed(latest)[-1]
     lost = State("lost", "lost: opening it again in 3 s")
-    assert "opening it again" in printed(moment, drift=showing.drifted, state=lost)[-1]
+    assert "opening it again" in printed(latest, drift=showing.drifted, state=lost)[-1]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +301,7 @@ def test_a_drift_is_whole_on_the_last_line_of_a_narrow_terminal(
 def test_the_picture_grows_with_the_terminal_and_leaves_the_bars(
     printed: Printed, showing: Any, size: tuple[int, int], columns: int, rows: int
 ) -> None:
-    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=size, picture=True)
+    lines = printed(showing.frame_readings(showing.reading(sadness=0.7)), size=size, picture=True)
     pictured = [line.count("▀") for line in lines if "▀" in line]
     assert pictured == [columns] * rows
     assert all(name in "\n".join(lines) for name in EMOTIONS)
@@ -300,7 +310,9 @@ def test_the_picture_grows_with_the_terminal_and_leaves_the_bars(
 def test_a_low_terminal_leaves_the_faces_what_its_picture_does_not_need(
     printed: Printed, showing: Any
 ) -> None:
-    lines = printed(showing.moment(showing.reading(sadness=0.7)), size=(140, 13), picture=True)
+    lines = printed(
+        showing.frame_readings(showing.reading(sadness=0.7)), size=(140, 13), picture=True
+    )
     assert lines[1].count("▀") == 27
     assert len(lines[1].rstrip()) == 1 + 27 + 2 + 76
 
@@ -308,30 +320,30 @@ def test_a_low_terminal_leaves_the_faces_what_its_picture_does_not_need(
 def test_a_narrow_page_keeps_the_bars_and_says_what_a_picture_needs(
     printed: Printed, showing: Any
 ) -> None:
-    moment = showing.moment(showing.reading(sadness=0.7))
-    lines = printed(moment, size=(51, 20), picture=True)
+    latest = showing.frame_readings(showing.reading(sadness=0.7))
+    lines = printed(latest, size=(51, 20), picture=True)
     assert "sadness" in "\n".join(lines)
     assert "▀" not in "\n".join(lines)
     assert lines[-1].split("  ")[0].strip() == "a picture needs 52 columns"
-    noticed = printed(moment, size=(51, 20), picture=True, notice="saved snapshot.png")
+    noticed = printed(latest, size=(51, 20), picture=True, notice="saved snapshot.png")
     assert "saved snapshot.png" in noticed[-1]
-    drifted = printed(moment, size=(80, 20), picture=True, drift=showing.drifted)
+    drifted = printed(latest, size=(80, 20), picture=True, drift=showing.drifted)
     assert showing.drifted.words in drifted[-1]
-    colourless = printed(moment, size=(51, 20), picture=True, colours=False)
+    colourless = printed(latest, size=(51, 20), picture=True, colours=False)
     assert "a picture needs colours" in colourless[-1]
-    helped = printed(moment, Controls(help=True), size=(51, 20), picture=True)
+    helped = printed(latest, Controls(help=True), size=(51, 20), picture=True)
     assert "a picture needs" not in helped[-1]
 
 
 def test_while_nobody_is_there_a_narrow_page_is_for_the_picture(
     printed: Printed, showing: Any
 ) -> None:
-    lines = printed(showing.moment(), size=(40, 20), picture=True)
+    lines = printed(showing.frame_readings(), size=(40, 20), picture=True)
     assert max(line.count("▀") for line in lines) == 38
 
 
 def test_a_blend_in_a_narrow_column_tells_its_numbers_whole(printed: Printed, showing: Any) -> None:
     readings = [showing.reading(track, neutral=0.52, happiness=0.36) for track in (1, 2, 3)]
-    lines = printed(showing.moment(*readings))
+    lines = printed(showing.frame_readings(*readings))
     assert lines[2].count("52 + 36") == 3
     assert "…" not in lines[2]

@@ -29,17 +29,17 @@ import sys, time
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from conftest import Showing
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.controls import Controls, toggle
 from rankotom_edge.views.terminal.view import TerminalView
 
 showing, controls, last = Showing(), Controls(), None
-moment = showing.moment(showing.reading(happiness=0.83))
+latest = showing.frame_readings(showing.reading(happiness=0.83))
 try:
     with TerminalView(load_artifact("ferplus-fp32").card) as view:
         while last != "q":
-            view.show(showing.display(moment, controls))
+            view.show(showing.display(latest, controls))
             while (key := view.key()) is not None:
-                controls, last = pressed(controls, key), key
+                controls, last = toggle(controls, key), key
                 if key == "x":
                     raise RuntimeError("on purpose")
             time.sleep(0.02)
@@ -144,12 +144,12 @@ def test_it_draws_no_more_often_than_can_be_read(showing: Any, model: MeasuredMo
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=80, height=24)
     view = TerminalView(model, console=console, keys=io.StringIO(), clock=lambda: now)
-    moment = showing.moment(showing.reading(happiness=0.83))
+    latest = showing.frame_readings(showing.reading(happiness=0.83))
     with view:
         drawn = 0
         for _ in range(300):  # a second of a fast camera
             before = file.tell()
-            view.show(showing.display(moment))
+            view.show(showing.display(latest))
             drawn += file.tell() > before
             now += 1 / 300
     assert drawn == pytest.approx(1 / REFRESH_SECONDS, abs=1)
@@ -173,6 +173,6 @@ def test_it_remembers_who_is_shown(showing: Any, model: MeasuredModel) -> None:
         for first in (readings[0], came_near, readings[0]):
             file.seek(0)
             file.truncate()
-            view.show(showing.display(showing.moment(first, *readings[1:])))
+            view.show(showing.display(showing.frame_readings(first, *readings[1:])))
             assert re.findall(r"(\d) happiness", file.getvalue()) == ["4", "5"]
             now += REFRESH_SECONDS

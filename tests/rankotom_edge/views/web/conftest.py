@@ -1,4 +1,4 @@
-"""The real view and server, fed with moments of our making; and a browser to look at it with."""
+"""The real view and server, fed with displays made here, and a browser to look at the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.publish.prometheus import PrometheusSink
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.reading import Reading
-from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.controls import Controls, toggle
 from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.web.address import Address, listen
 from rankotom_edge.views.web.routes import Site
@@ -44,7 +44,7 @@ class Stage:
     def __init__(
         self, artifact: Artifact, address: Address, video: bool = True, showing: Any = None
     ) -> None:
-        """``showing`` makes the moments; None where none is shown."""
+        """``showing`` makes the frame readings; None if none are shown."""
         card = artifact.card
         self.address, self.showing = address, showing
         self.port, self.url = address.port, f"http://127.0.0.1:{address.port}/"
@@ -57,16 +57,16 @@ class Stage:
 
     def show(self, *readings: Reading) -> FrameReadings:
         """A frame goes through the loop: a new picture, these faces, and the keys."""
-        made = self.showing.moment(*readings)
+        made = self.showing.frame_readings(*readings)
         frame = Frame(made.frame.image, self.frames, self.frames / 30, time.monotonic())
-        moment = replace(made, frame=frame)
+        latest = replace(made, frame=frame)
         self.frames += 1
-        self.metrics.write(moment)
+        self.metrics.write(latest)
         assert self.status is not None
-        self.view.show(Display(moment, self.status, self.controls))
+        self.view.show(Display(latest, self.status, self.controls))
         while (key := self.view.key()) is not None:
-            self.controls = pressed(self.controls, key)
-        return moment
+            self.controls = toggle(self.controls, key)
+        return latest
 
     def show_until(
         self, found: Callable[[], object], *readings: Reading, seconds: float = 30

@@ -10,22 +10,22 @@ from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.web.page_json import introduce, tell
-from rankotom_edge.views.web.relay import Shown
+from rankotom_edge.views.web.page_json import hello_json, now_json
+from rankotom_edge.views.web.relay import Update
 from rankotom_edge.views.wording import headline
 
 
-def told(showing: Any, reliability: Reliability, *readings: Any, **changes: Any) -> Any:
+def page(showing: Any, reliability: Reliability, *readings: Any, **changes: Any) -> Any:
     status, controls = changes.pop("status", {}), changes.pop("controls", None)
-    display = showing.display(showing.moment(*readings), controls, **status)
-    return tell(Shown(1, display, 10.0, 10.0), reliability, changes.pop("video", True), 10.0)
+    display = showing.display(showing.frame_readings(*readings), controls, **status)
+    return now_json(Update(1, display, 10.0, 10.0), reliability, changes.pop("video", True), 10.0)
 
 
 def test_a_face_has_the_windows_headline_bars_and_mark(
     showing: Any, reliability: Reliability
 ) -> None:
     reading = showing.reading(happiness=0.83)
-    (face,) = told(showing, reliability, reading)["faces"]
+    (face,) = page(showing, reliability, reading)["faces"]
     words = headline(reading, reliability)
     assert (face["title"], face["number"], face["detail"]) == (
         words.title,
@@ -43,7 +43,7 @@ def test_a_blend_names_both_and_unsure_names_none_but_says_why(
 ) -> None:
     blend = showing.reading(1, happiness=0.52, surprise=0.36)
     unsure = showing.reading(2, reason="the face is blurred", fear=0.5)
-    first, second = told(showing, reliability, blend, unsure)["faces"]
+    first, second = page(showing, reliability, blend, unsure)["faces"]
     assert first["title"] == "happily surprised"
     assert first["named"] == [EMOTIONS.index("happiness"), EMOTIONS.index("surprise")]
     assert (second["title"], second["detail"]) == ("unsure", "the face is blurred")
@@ -54,30 +54,30 @@ def test_the_bars_of_a_poor_crop_have_no_mark(showing: Any, reliability: Reliabi
     """The tables are of clear faces."""
     poor = replace(showing.reading(1, reason="blurred", happiness=0.83), poor="blurred")
     unsure = showing.reading(2, reason="43 % sure, 60 % needed", happiness=0.43)
-    first, second = told(showing, reliability, poor, unsure)["faces"]
+    first, second = page(showing, reliability, poor, unsure)["faces"]
     assert set(first["right"]) == {None}
     assert second["right"][second["top"]] is not None
 
 
-def test_the_crop_is_told_on_its_key_and_never_without_video(
+def test_the_crop_is_sent_on_its_key_and_never_without_video(
     showing: Any, reliability: Reliability
 ) -> None:
     reading, wanted = showing.reading(happiness=0.8), Controls(crop=True)
-    (face,) = told(showing, reliability, reading, controls=wanted)["faces"]
+    (face,) = page(showing, reliability, reading, controls=wanted)["faces"]
     assert face["crop"]["size"] == 48
-    assert "crop" not in told(showing, reliability, reading)["faces"][0]
+    assert "crop" not in page(showing, reliability, reading)["faces"][0]
     assert (
-        "crop" not in told(showing, reliability, reading, controls=wanted, video=False)["faces"][0]
+        "crop" not in page(showing, reliability, reading, controls=wanted, video=False)["faces"][0]
     )
 
 
 def test_a_still_says_so_and_a_lost_source_shows_no_faces(
     showing: Any, reliability: Reliability
 ) -> None:
-    said = told(showing, reliability, status={"still": True})
+    said = page(showing, reliability, status={"still": True})
     assert "not a live person" in said["status"]["still"]
     lost = State("lost", "lost: opening it again in 4 s")
-    said = told(showing, reliability, showing.reading(fear=0.9), status={"state": lost})
+    said = page(showing, reliability, showing.reading(fear=0.9), status={"state": lost})
     assert said["faces"] == []
     assert said["message"] == {
         "words": "camera 0, lost: opening it again in 4 s",
@@ -87,18 +87,18 @@ def test_a_still_says_so_and_a_lost_source_shows_no_faces(
 
 def test_the_last_photograph_stays_as_it_was_read(showing: Any, reliability: Reliability) -> None:
     ended = {"state": State("ended", "ended")}
-    said = told(showing, reliability, showing.reading(fear=0.9), status=ended)
+    said = page(showing, reliability, showing.reading(fear=0.9), status=ended)
     assert said["message"] is None
     assert len(said["faces"]) == 1
 
 
 def test_nobody_in_sight_is_said_quietly(showing: Any, reliability: Reliability) -> None:
-    said = told(showing, reliability)
+    said = page(showing, reliability)
     assert said["message"] == {"words": "no face", "attention": False}
 
 
 def test_the_introduction_leaves_out_keys_that_need_pictures(model: MeasuredModel) -> None:
-    with_video = introduce(model, 180, video=True)
-    without = introduce(model, 180, video=False)
+    with_video = hello_json(model, 180, video=True)
+    without = hello_json(model, 180, video=False)
     assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v", "s"}
     assert len(with_video["colours"]) == len(EMOTIONS)

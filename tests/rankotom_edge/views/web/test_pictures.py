@@ -1,4 +1,4 @@
-"""Pictures as large as a reader's line takes, made once for all readers."""
+"""PictureCache as large as a reader's line takes, made once for all readers."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,8 +12,14 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web import pictures
-from rankotom_edge.views.web.pictures import CALM, LOOKS, Pace, Pictures, draw_picture
-from rankotom_edge.views.web.relay import Shown
+from rankotom_edge.views.web.pictures import (
+    FORMATS,
+    QUICK_IN_A_ROW,
+    FormatChoice,
+    PictureCache,
+    draw_picture,
+)
+from rankotom_edge.views.web.relay import Update
 
 
 def shown(
@@ -23,33 +29,35 @@ def shown(
     latest: FrameReadings | None = None,
     controls: Controls | None = None,
     **status: Any,
-) -> Shown:
-    display = showing.display(latest or showing.moment(*readings), controls, **status)
-    return Shown(number, display, 1.0, float(number))
+) -> Update:
+    display = showing.display(latest or showing.frame_readings(*readings), controls, **status)
+    return Update(number, display, 1.0, float(number))
 
 
 def test_a_slow_line_gets_smaller_pictures_down_to_the_smallest() -> None:
-    pace = Pace()
+    choice = FormatChoice()
     for level in (1, 2, 3, 3):
-        pace = pace.after(1.0)
-        assert pace.level == level
+        choice = choice.after(1.0)
+        assert choice.level == level
 
 
 def test_a_line_that_has_recovered_gets_larger_pictures_again() -> None:
-    pace = Pace(level=2)
-    for _ in range(CALM):
-        pace = pace.after(0.0)
-    assert pace.level == 1
-    for _ in range(CALM - 1):
-        pace = pace.after(0.0)
-    assert pace.after(0.1).level == 1  # one that was not quick begins the count anew
-    assert pace.after(0.0).level == 0
+    choice = FormatChoice(level=2)
+    for _ in range(QUICK_IN_A_ROW):
+        choice = choice.after(0.0)
+    assert choice.level == 1
+    for _ in range(QUICK_IN_A_ROW - 1):
+        choice = choice.after(0.0)
+    assert choice.after(0.1).level == 1  # one that was not quick begins the count anew
+    assert choice.after(0.0).level == 0
 
 
-def test_each_look_is_smaller_than_the_one_before(showing: Any) -> None:
-    large = replace(showing.moment(), frame=replace(showing.moment().frame, image=_photograph()))
-    made = Pictures(FERPLUS_FRAMING)
-    sizes = [len(made.jpeg(shown(showing, latest=large), look) or b"") for look in LOOKS]
+def test_each_format_is_smaller_than_the_one_before(showing: Any) -> None:
+    large = replace(
+        showing.frame_readings(), frame=replace(showing.frame_readings().frame, image=_photograph())
+    )
+    made = PictureCache(FERPLUS_FRAMING)
+    sizes = [len(made.jpeg(shown(showing, latest=large), wanted) or b"") for wanted in FORMATS]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 4
 
@@ -61,13 +69,13 @@ def test_one_picture_does_for_all_readers(showing: Any, monkeypatch: pytest.Monk
         encoded.append(quality)
         return b"jpeg"
 
-    monkeypatch.setattr(pictures, "encode", counting)
-    made = Pictures(FERPLUS_FRAMING)
+    monkeypatch.setattr(pictures, "encode_jpeg", counting)
+    made = PictureCache(FERPLUS_FRAMING)
     for _ in range(5):
-        made.jpeg(shown(showing), LOOKS[0])
-        made.jpeg(shown(showing), LOOKS[3])
-    assert encoded == [LOOKS[0].quality, LOOKS[3].quality]
-    made.jpeg(shown(showing, number=2), LOOKS[0])
+        made.jpeg(shown(showing), FORMATS[0])
+        made.jpeg(shown(showing), FORMATS[3])
+    assert encoded == [FORMATS[0].jpeg_quality, FORMATS[3].jpeg_quality]
+    made.jpeg(shown(showing, number=2), FORMATS[0])
     assert len(encoded) == 3
 
 
@@ -76,10 +84,10 @@ def test_each_face_has_a_box_where_it_is_and_the_frame_is_left_alone(showing: An
     latest = with_face.display.latest
     assert latest is not None
     before = latest.frame.image.copy()
-    for look in (LOOKS[1], LOOKS[3]):
-        plain = draw_picture(shown(showing), look, FERPLUS_FRAMING)
-        drawn = draw_picture(with_face, look, FERPLUS_FRAMING)
-        changed = np.argwhere((drawn != plain).any(axis=2)) * (640 / look.width)
+    for wanted in (FORMATS[1], FORMATS[3]):
+        plain = draw_picture(shown(showing), wanted.max_width, FERPLUS_FRAMING)
+        drawn = draw_picture(with_face, wanted.max_width, FERPLUS_FRAMING)
+        changed = np.argwhere((drawn != plain).any(axis=2)) * (640 / wanted.max_width)
         assert changed.min(axis=0) == pytest.approx((120, 200), abs=8)
         assert changed.max(axis=0) == pytest.approx((241, 321), abs=8)
     assert (latest.frame.image == before).all()
@@ -87,17 +95,17 @@ def test_each_face_has_a_box_where_it_is_and_the_frame_is_left_alone(showing: An
 
 def test_a_picture_that_is_no_longer_live_has_no_boxes(showing: Any) -> None:
     lost = shown(showing, showing.reading(happiness=0.9), state=State("lost", "lost: again soon"))
-    drawn = draw_picture(lost, LOOKS[1], FERPLUS_FRAMING)
-    assert (drawn == draw_picture(shown(showing), LOOKS[1], FERPLUS_FRAMING)).all()
+    drawn = draw_picture(lost, FORMATS[1].max_width, FERPLUS_FRAMING)
+    assert (drawn == draw_picture(shown(showing), FORMATS[1].max_width, FERPLUS_FRAMING)).all()
 
 
 def test_the_evidence_is_laid_on_the_face(showing: Any) -> None:
     reading = replace(showing.reading(happiness=0.9), evidence=np.ones((8, 3, 3), np.float32))
     plain = shown(showing, reading)
     lit = shown(showing, reading, controls=Controls(evidence=True))
-    drawn = draw_picture(lit, LOOKS[1], FERPLUS_FRAMING)
+    drawn = draw_picture(lit, FORMATS[1].max_width, FERPLUS_FRAMING)
     middle = slice(170, 200), slice(245, 275)
-    without = draw_picture(plain, LOOKS[1], FERPLUS_FRAMING)
+    without = draw_picture(plain, FORMATS[1].max_width, FERPLUS_FRAMING)
     assert np.abs(drawn[middle].astype(int) - without[middle]).mean() > 20
 
 

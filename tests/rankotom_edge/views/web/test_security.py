@@ -195,7 +195,7 @@ def test_who_sends_no_request_is_shown_out(stage: Any, monkeypatch: pytest.Monke
 def test_connections_have_a_limit_and_come_free_again(
     stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 4)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
     held = [socket.create_connection(("127.0.0.1", stage.port), timeout=20) for _ in range(4)]
     time.sleep(0.2)
     with pytest.raises(ConnectionError):
@@ -209,7 +209,7 @@ def test_connections_have_a_limit_and_come_free_again(
 def test_streams_have_a_limit_and_come_free_again(
     stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankotom_edge.views.web.relay.MOST_STREAMS", 2)
+    monkeypatch.setattr("rankotom_edge.views.web.relay.MAX_STREAMS", 2)
     held = [stage.stream("/api/live") for _ in range(2)]
     for reader in held:
         assert reader.recv(10)

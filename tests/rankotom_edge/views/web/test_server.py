@@ -121,8 +121,8 @@ def test_a_reader_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
     stage: Any, showing: Any
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3), dtype=np.uint8)
-    moment = showing.moment(showing.reading(happiness=0.9))
-    heavy = replace(moment, frame=replace(moment.frame, image=noise))
+    latest = showing.frame_readings(showing.reading(happiness=0.9))
+    heavy = replace(latest, frame=replace(latest.frame, image=noise))
     stalled = [stage.stream("/video"), stage.stream("/api/readings")]
     slowest = 0.0
     for _ in range(150):

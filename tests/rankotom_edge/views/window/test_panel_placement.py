@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.window.panel_placement import (
-    Layout,
     Place,
-    Rect,
+    Placement,
     Scene,
     arrange,
     arrange_most,
     is_roomy,
-    kept,
+    keep,
 )
 
 PICTURE = Rect(0, 0, 640, 480)
@@ -35,24 +35,24 @@ def square(x: float, y: float, side: float) -> Rect:
     return Rect(x, y, side, side)
 
 
-def arranged(wanted: Scene, previous: Layout | None = None) -> Layout:
-    layout = arrange(wanted, previous or Layout())
-    assert layout is not None
-    return layout
+def arranged(wanted: Scene, previous: Placement | None = None) -> Placement:
+    placement = arrange(wanted, previous or Placement())
+    assert placement is not None
+    return placement
 
 
-def only_place(layout: Layout) -> Place:
-    (place,) = layout.places.values()
+def only_place(placement: Placement) -> Place:
+    (place,) = placement.places.values()
     return place
 
 
-def assert_clear(layout: Layout, of: Scene) -> None:
-    for place in layout.places.values():
+def assert_clear(placement: Placement, of: Scene) -> None:
+    for place in placement.places.values():
         area = of.column if place.side == "column" else of.picture
         assert area is not None
         assert area.contains(place.rect)
         assert not any(place.rect.overlaps(face) for face in of.faces.values())
-    for one, other in itertools.combinations(layout.places.values(), 2):
+    for one, other in itertools.combinations(placement.places.values(), 2):
         assert not one.rect.overlaps(other.rect)
 
 
@@ -66,28 +66,30 @@ faces_anywhere = st.builds(
 
 @settings(max_examples=60)
 @given(
-    moments=st.lists(
+    frames=st.lists(
         st.dictionaries(st.integers(1, 12), faces_anywhere, max_size=8), min_size=1, max_size=3
     )
 )
 def test_no_panel_ever_covers_a_face_or_another_panel_or_leaves_its_area(
-    moments: list[dict[int, Rect]],
+    frames: list[dict[int, Rect]],
 ) -> None:
-    layout = Layout()
-    for faces in moments:
+    placement = Placement()
+    for faces in frames:
         crowd = Scene(faces, PICTURE, COLUMN, SIZES, GAP)
-        layout = kept(crowd, layout) or arrange(crowd, layout) or arrange_most(crowd, layout)
-        assert_clear(layout, crowd)
-        assert layout.places.keys() <= faces.keys()
+        placement = (
+            keep(crowd, placement) or arrange(crowd, placement) or arrange_most(crowd, placement)
+        )
+        assert_clear(placement, crowd)
+        assert placement.places.keys() <= faces.keys()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_few_faces_side_by_side_all_get_their_bars(count: int) -> None:
     room = scene(*(square(60 + 200 * number, 200, 100) for number in range(count)))
-    layout = arranged(room)
-    assert len(layout.places) == count
-    assert layout.level < 2
-    assert_clear(layout, room)
+    placement = arranged(room)
+    assert len(placement.places) == count
+    assert placement.level < 2
+    assert_clear(placement, room)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +102,10 @@ def test_eight_faces_all_get_a_panel(picture: Rect, side: float) -> None:
     ]
     crowd = scene(*faces, picture=picture)
     if picture is not PICTURE:
-        crowd = replace(crowd, sizes=[(2.25 * width, 2.25 * high) for width, high in SIZES])
-    layout = arrange(crowd, Layout()) or arrange_most(crowd, Layout())
-    assert len(layout.places) == 8
-    assert_clear(layout, crowd)
+        crowd = replace(crowd, panel_sizes=[(2.25 * width, 2.25 * high) for width, high in SIZES])
+    placement = arrange(crowd, Placement()) or arrange_most(crowd, Placement())
+    assert len(placement.places) == 8
+    assert_clear(placement, crowd)
 
 
 def test_the_panel_goes_to_the_side_with_more_room() -> None:
@@ -112,29 +114,29 @@ def test_the_panel_goes_to_the_side_with_more_room() -> None:
 
 
 def test_a_trembling_face_does_not_move_its_panel() -> None:
-    layout = arranged(scene(square(100, 100, 120)))
-    before = only_place(layout).rect
+    placement = arranged(scene(square(100, 100, 120)))
+    before = only_place(placement).rect
     for tremble in (2, -2, 3, 1, -3):
-        layout = arranged(scene(square(100 + tremble, 100 - tremble, 120)), layout)
-        assert only_place(layout).rect == before
+        placement = arranged(scene(square(100 + tremble, 100 - tremble, 120)), placement)
+        assert only_place(placement).rect == before
 
 
 def test_a_face_that_walks_pulls_its_panel_along_without_a_jump() -> None:
-    layout = arranged(scene(square(20, 100, 120)))
+    placement = arranged(scene(square(20, 100, 120)))
     for x in range(21, 280, 3):
-        walked = arranged(scene(square(x, 100, 120)), layout)
-        assert abs(only_place(walked).rect.x - only_place(layout).rect.x) <= 3
+        walked = arranged(scene(square(x, 100, 120)), placement)
+        assert abs(only_place(walked).rect.x - only_place(placement).rect.x) <= 3
         assert only_place(walked).rect.x - (x + 120) >= GAP / 2
-        layout = walked
-    assert only_place(layout).side == "right"
+        placement = walked
+    assert only_place(placement).side == "right"
 
 
 def test_a_panel_keeps_its_side_until_there_is_no_room_there() -> None:
-    layout = arranged(scene(square(60, 100, 120)))
+    placement = arranged(scene(square(60, 100, 120)))
     sides = []
     for x in range(60, 500, 10):  # from the left border to the right one
-        layout = arranged(scene(square(x, 100, 120)), layout)
-        sides.append(only_place(layout).side)
+        placement = arranged(scene(square(x, 100, 120)), placement)
+        sides.append(only_place(placement).side)
     changes = [pair for pair in itertools.pairwise(sides) if pair[0] != pair[1]]
     assert changes == [("right", "left")]
     assert sides.index("left") > 25  # the middle of the picture is long past
@@ -148,87 +150,87 @@ def test_a_newcomer_moves_nobody() -> None:
 
 def test_a_face_that_fills_the_picture_sends_its_panel_to_the_column() -> None:
     close_up = scene(square(80, 5, 470))
-    assert arrange(close_up, Layout()) is None
-    layout = arranged(replace(close_up, column=COLUMN))
-    assert only_place(layout).side == "column"
-    assert layout.column
+    assert arrange(close_up, Placement()) is None
+    placement = arranged(replace(close_up, column=COLUMN))
+    assert only_place(placement).side == "column"
+    assert placement.column
 
 
 def test_in_the_column_it_stays_where_nobody_pushes_it() -> None:
-    layout = arranged(scene(square(80, 5, 470), column=COLUMN))
-    layout = arranged(scene(square(100, 100, 150), column=COLUMN), layout)
-    assert only_place(layout).side == "column"
-    assert layout.column
+    placement = arranged(scene(square(80, 5, 470), column=COLUMN))
+    placement = arranged(scene(square(100, 100, 150), column=COLUMN), placement)
+    assert only_place(placement).side == "column"
+    assert placement.column
 
 
 def test_who_is_pushed_away_goes_to_the_column_while_it_is_open() -> None:
-    layout = arranged(scene(square(400, 100, 100), column=COLUMN))
-    assert only_place(layout).side == "left"
-    layout = arranged(scene(square(120, 100, 100), column=COLUMN), layout)
-    assert only_place(layout).side == "column"
+    placement = arranged(scene(square(400, 100, 100), column=COLUMN))
+    assert only_place(placement).side == "left"
+    placement = arranged(scene(square(120, 100, 100), column=COLUMN), placement)
+    assert only_place(placement).side == "column"
 
 
 def test_a_face_at_the_limit_does_not_make_its_panel_flip_between_sizes() -> None:
     # 208 x 184 fits below a face that ends at 268, and no longer below one that ends at 300.
     wide = [Rect(10, 0, 620, bottom) for bottom in (268, 300)]
-    layout = arranged(scene(wide[0]))
-    assert layout.level == 0
+    placement = arranged(scene(wide[0]))
+    assert placement.level == 0
     levels = []
     for number in range(12):
-        layout = arranged(scene(wide[(number + 1) % 2]), layout)
-        levels.append(layout.level)
+        placement = arranged(scene(wide[(number + 1) % 2]), placement)
+        levels.append(placement.level)
     assert levels == [1] * 12
 
 
 def test_it_grows_again_when_there_is_plenty_of_room() -> None:
-    layout = arranged(scene(Rect(10, 0, 620, 320)))
-    assert layout.level == 1
-    assert arranged(scene(square(50, 50, 100)), layout).level == 0
+    placement = arranged(scene(Rect(10, 0, 620, 320)))
+    assert placement.level == 1
+    assert arranged(scene(square(50, 50, 100)), placement).level == 0
 
 
 def test_a_settled_layout_is_kept_and_a_changed_one_is_not() -> None:
-    layout = arranged(scene(square(100, 100, 100)))
-    assert kept(scene(square(102, 101, 100)), layout) == layout
-    assert kept(scene(square(100, 100, 100), square(400, 100, 100)), layout) is None
-    assert kept(scene(Rect(10, 5, 620, 470)), layout) is None
+    placement = arranged(scene(square(100, 100, 100)))
+    assert keep(scene(square(102, 101, 100)), placement) == placement
+    assert keep(scene(square(100, 100, 100), square(400, 100, 100)), placement) is None
+    assert keep(scene(Rect(10, 5, 620, 470)), placement) is None
 
 
 def test_where_nothing_more_fits_the_largest_faces_have_panels() -> None:
     faces = [square(5 + 80 * (n % 8), 5 + 78 * (n // 8), 70 + n / 10) for n in range(48)]
     crowd = scene(*faces, column=COLUMN)
-    layout = arrange_most(crowd, Layout())
-    assert 0 < len(layout.places) < 48
-    assert max(crowd.faces) in layout.places
-    assert_clear(layout, crowd)
+    placement = arrange_most(crowd, Placement())
+    assert 0 < len(placement.places) < 48
+    assert max(crowd.faces) in placement.places
+    assert_clear(placement, crowd)
 
 
 def test_a_crowd_has_bars_where_there_is_room_and_headlines_elsewhere() -> None:
     faces = [square(5 + 130 * (n % 5), 5 + 150 * (n // 5), 110) for n in range(15)]
     crowd = scene(*faces, column=COLUMN)
-    layout = arrange_most(crowd, Layout())
-    levels = [place.level for place in layout.places.values()]
+    placement = arrange_most(crowd, Placement())
+    levels = [place.level for place in placement.places.values()]
     assert levels.count(1) >= 2
     assert levels.count(2) >= 1
-    assert layout.left_out == crowd.faces.keys() - layout.places.keys()
-    assert_clear(layout, crowd)
-    assert kept(crowd, layout) == layout
+    assert placement.left_out == crowd.faces.keys() - placement.places.keys()
+    assert_clear(placement, crowd)
+    assert keep(crowd, placement) == placement
 
 
 def test_who_is_gone_for_a_frame_moves_nobody() -> None:
     both = scene(square(100, 100, 100), square(450, 250, 90))
-    layout = arranged(both)
-    alone = kept(scene(square(100, 100, 100)), layout)
+    placement = arranged(both)
+    alone = keep(scene(square(100, 100, 100)), placement)
     assert alone is not None
-    assert alone.places == {1: layout.places[1]}
-    assert arranged(both, alone).places == layout.places
+    assert alone.places == {1: placement.places[1]}
+    assert arranged(both, alone).places == placement.places
 
 
 def test_small_panels_grow_only_when_they_may() -> None:
-    layout = arranged(scene(Rect(10, 0, 620, 320)))
+    placement = arranged(scene(Rect(10, 0, 620, 320)))
     roomy = scene(square(50, 50, 100))
-    small = arrange(roomy, layout, may_grow=False)
+    small = arrange(roomy, placement, may_grow=False)
     assert small is not None
-    assert (layout.level, small.level, arranged(roomy, layout).level) == (1, 1, 0)
+    assert (placement.level, small.level, arranged(roomy, placement).level) == (1, 1, 0)
     assert is_roomy(roomy)
     assert not is_roomy(scene(Rect(10, 10, 620, 460)))
 
@@ -252,7 +254,7 @@ def swaying(
 @pytest.mark.parametrize("people", [1, 2])
 def test_nobody_s_panel_changes_its_side_while_people_sway(people: int, width: float) -> None:
     sizes = [(1.3 * across, 1.3 * down) for across, down in SIZES]
-    layout, sides = Layout(), set()
+    placement, sides = Placement(), set()
     for frame in range(60 * 30):
         seen = [
             swaying((place + 0.5) / people, 0.5, width, frame / 30, place)
@@ -262,7 +264,7 @@ def test_nobody_s_panel_changes_its_side_while_people_sway(people: int, width: f
         view = Scene(
             dict(enumerate(heads)), Rect(0, 0, 1280, 720), None, sizes, GAP, dict(enumerate(faces))
         )
-        layout = (frame % 16 and kept(view, layout)) or arranged(view, layout)
-        assert layout.level == 0
-        sides |= {(track, *place[:2]) for track, place in layout.places.items()}
+        placement = (frame % 16 and keep(view, placement)) or arranged(view, placement)
+        assert placement.level == 0
+        sides |= {(track, *place[:2]) for track, place in placement.places.items()}
     assert len(sides) == people

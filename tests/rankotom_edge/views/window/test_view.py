@@ -18,11 +18,11 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.frame import Frame
+from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.views.palette import EMOTION_HEX, bgr
 from rankotom_edge.views.window.overlay import Overlay, size_within
-from rankotom_edge.views.window.view import OPENING, key_name, screen_available
+from rankotom_edge.views.window.view import OPENING_SIZE, key_name, screen_available
 
 ROOT = Path(__file__).parents[4]
 TITLE = "a window under test"
@@ -33,19 +33,19 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from conftest import Showing
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.views.controls import Controls, pressed
+from rankotom_edge.views.controls import Controls, toggle
 from rankotom_edge.views.window.view import WindowView
 
 card = load_artifact("ferplus-fp32").card
 showing, controls, last = Showing(), Controls(), None
-moment = showing.moment(showing.reading(happiness=0.83))
+latest = showing.frame_readings(showing.reading(happiness=0.83))
 with WindowView({TITLE!r}, card) as view:
     view.show(showing.display(None, controls))
     while not view.closed and last != "q":
-        view.show(showing.display(moment, controls))
+        view.show(showing.display(latest, controls))
         while (key := view.key()) is not None:
             print("key", key, flush=True)
-            controls, last = pressed(controls, key), key
+            controls, last = toggle(controls, key), key
         if not view.closed:
             print("size", *view._window.size, flush=True)
 print("closed" if last != "q" else "quit", flush=True)
@@ -200,12 +200,12 @@ def test_a_window_opens_large_enough_to_read_and_small_enough_for_a_laptop(
     showing: Any, size: tuple[int, int], still: bool
 ) -> None:
     image = np.full((size[1], size[0], 3), 200, np.uint8)
-    moment = replace(showing.moment(), frame=Frame(image, 0, 0.0, 0.0))
-    display = showing.display(moment, still=still)
-    width, height = size_within(OPENING, display)
+    latest = replace(showing.frame_readings(), frame=Frame(image, 0, 0.0, 0.0))
+    display = showing.display(latest, still=still)
+    width, height = size_within(OPENING_SIZE, display)
     assert width <= 1280
     assert 600 <= height <= 720
-    drawn = Overlay({}, FERPLUS_FRAMING).draw(display, (width, height))
+    drawn = Overlay(load_artifact("ferplus-fp32").card).draw(display, (width, height))
     assert drawn.shape[:2] == (height, width)  # not shrunk: letters have 12 pixels at least
     seen = np.all(drawn == 200, axis=2)
     share = 0.95 if size[0] / size[1] > 1.5 else 0.5  # beside a high picture is a column

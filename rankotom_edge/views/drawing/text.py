@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-Mask: TypeAlias = NDArray[np.uint8]  # (height, width): 0 is the ground, 255 the letter
+Mask: TypeAlias = NDArray[np.uint8]  # (height, width): 0 is background, 255 is letter
 Font: TypeAlias = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 ELLIPSIS = "…"
 
 
 def text_mask(text: str, size: int, bold: bool = False) -> Mask:
-    """As wide as the text and as high as a line, so that texts on one line share a baseline."""
+    """As high as a line, so that all texts on a line share a baseline."""
     width = max(1, text_width(text, size, bold) + 1)
     drawn = Image.new("L", (width, line_height(size, bold)), 0)
     ImageDraw.Draw(drawn).text((0, 0), text, fill=255, font=_font(size, bold))
@@ -32,13 +32,13 @@ def text_width(text: str, size: int, bold: bool = False) -> int:
 
 @lru_cache(maxsize=64)
 def line_height(size: int, bold: bool = False) -> int:
-    """From the top of the tallest letter to the bottom of the deepest."""
+    """From the top of the tallest letter to the bottom of the lowest."""
     return round(_font(size, bold).getbbox("Ågj")[3])
 
 
 @lru_cache(maxsize=512)
-def fitted(text: str, room: int, size: int, bold: bool = False) -> str:
-    """The text, cut short with an ellipsis where it is wider than ``room``."""
+def shorten(text: str, room: int, size: int, bold: bool = False) -> str:
+    """The text; if it is wider than ``room``, cut short and ended with an ellipsis."""
     if text_width(text, size, bold) <= room:
         return text
     for length in range(len(text) - 1, 0, -1):
@@ -51,13 +51,13 @@ def fitted(text: str, room: int, size: int, bold: bool = False) -> str:
 @lru_cache(maxsize=64)
 def _font(size: int, bold: bool) -> Font:
     path = _font_folder() / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")
-    # Pillow carries a face of its own, for a Matplotlib that was packaged without fonts (Debian's).
+    # Debian packages Matplotlib without its fonts; Pillow has one of its own.
     return ImageFont.truetype(str(path), size) if path.is_file() else ImageFont.load_default(size)
 
 
 @lru_cache(maxsize=1)
 def _font_folder() -> Path:
-    """Found, not imported: importing Matplotlib takes as long as the first reading may."""
+    """Found without importing Matplotlib, which would delay the first reading."""
     found = importlib.util.find_spec("matplotlib")
     origin = found.origin if found and found.origin else ""
     return Path(origin).parent / "mpl-data" / "fonts" / "ttf"

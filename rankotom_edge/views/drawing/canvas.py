@@ -1,4 +1,4 @@
-"""The strokes that the overlay is made of: glass, bars, outlines and text, on a BGR picture."""
+"""Draws text, filled shapes, outlines and dark panes on a BGR image."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankotom_edge.frame import Image
+from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.drawing.text import Mask, shorten, text_mask, text_width
 from rankotom_edge.views.palette import Colour
-from rankotom_edge.views.window.panel_placement import Rect
-from rankotom_edge.views.window.text import Mask, fitted, text_mask, text_width
 
 SUBPIXEL_BITS = 4
-GLASS_LIGHT, GLASS_BASE = 0.18, 14.0  # of a white wall 60 of 255 remain, under letters of 244
-HALO = 0.4  # opacity
+# Chosen by eye: a white wall (255) becomes 60 under text of 244.
+PANE_CONTRAST, PANE_BASE = 0.18, 14.0
+HALO_OPACITY = 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class Stamp:
-    """A colour through a mask, ready to lay on a picture: ground * keep + ink, in 256ths.
+class ColouredMask:
+    """A colour through a mask, ready to draw: image * keep + ink, in 256ths.
 
-    Made once and kept: laying it takes 6 us where blending afresh takes 40 (a word at 480 lines).
+    It is computed once and cached, because the same words and shapes are drawn on every frame.
     """
 
     keep: NDArray[np.uint16]  # (height, width, 3)
     ink: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, mask: Mask, colour: Colour, opacity: float = 1.0) -> Stamp:
+    def of(cls, mask: Mask, colour: Colour, opacity: float = 1.0) -> ColouredMask:
         cover = np.rint(mask[..., np.newaxis] * (opacity * 256 / 255)).astype(np.uint16)
         cover = np.repeat(cover, 3, axis=2)
         return cls(256 - cover, cover * np.array(colour, np.uint16))
 
-    def lay(self, image: Image, x: int, y: int) -> None:
-        """With its corner at (x, y); what is outside is left out."""
+    def draw(self, image: Image, x: int, y: int) -> None:
+        """With its upper left corner at (x, y), cut off at the image's border."""
         height, width = self.keep.shape[:2]
         left, top = max(x, 0), max(y, 0)
         right, bottom = min(x + width, image.shape[1]), min(y + height, image.shape[0])
@@ -48,7 +49,7 @@ class Stamp:
         ground[:] = (ground * self.keep[part] + self.ink[part]) >> 8
 
 
-def write(
+def draw_text(
     image: Image,
     text: str,
     at: tuple[float, float],
@@ -59,49 +60,55 @@ def write(
     room: float = math.inf,
     right: bool = False,
 ) -> int:
-    """Text with its line's upper left corner at a point, or its upper right one; its width."""
+    """``at`` is the upper left corner of the line, or with ``right`` the upper right one.
+
+    Text wider than ``room`` is cut short. Returns the width.
+    """
     if room < math.inf:
-        text = fitted(text, max(0, int(room)), size, bold)
+        text = shorten(text, max(0, int(room)), size, bold)
     if not text:
         return 0
     width = text_width(text, size, bold)
     x = round(at[0]) - (width if right else 0)
-    _text(text, size, bold, colour).lay(image, x, round(at[1]))
+    _coloured_text(text, size, bold, colour).draw(image, x, round(at[1]))
     return width
 
 
-def fill(image: Image, rect: Rect, colour: Colour, radius: float = 0, opacity: float = 1) -> None:
+def fill_rect(
+    image: Image, rect: Rect, colour: Colour, radius: float = 0, opacity: float = 1
+) -> None:
     x, y, width, height = rect.pixels
     if width > 0 and height > 0:
-        _shape(width, height, round(radius), colour, opacity).lay(image, x, y)
+        _coloured_rect(width, height, round(radius), colour, opacity).draw(image, x, y)
 
 
-def glass(image: Image, rect: Rect, radius: float) -> None:
-    """A dark frosted pane: what is behind stays as a glow, and never disturbs the letters."""
-    pane = rect.within(Rect(0, 0, image.shape[1], image.shape[0]))
-    x, y, width, height = pane.pixels
+def draw_pane(image: Image, rect: Rect, radius: float) -> None:
+    """Blurs and darkens what is behind, so that text on it can be read."""
+    visible = rect.within(Rect(0, 0, image.shape[1], image.shape[0]))
+    x, y, width, height = visible.pixels
     if width <= 0 or height <= 0:
         return
     behind = image[y : y + height, x : x + width]
     coarse = (max(1, width // 16), max(1, height // 16))
-    glow = cv2.resize(behind, coarse, interpolation=cv2.INTER_AREA)
-    glow = cv2.convertScaleAbs(glow, alpha=GLASS_LIGHT, beta=GLASS_BASE)
-    frosted = np.asarray(cv2.resize(glow, (width, height), interpolation=cv2.INTER_LINEAR))
+    blurred = cv2.resize(behind, coarse, interpolation=cv2.INTER_AREA)
+    blurred = cv2.convertScaleAbs(blurred, alpha=PANE_CONTRAST, beta=PANE_BASE)
+    filled = np.asarray(cv2.resize(blurred, (width, height), interpolation=cv2.INTER_LINEAR))
     corner = min(round(radius), width // 2, height // 2)
     if corner > 0:
-        mask = rounded(2 * corner, 2 * corner, corner)
+        mask = rounded_mask(2 * corner, 2 * corner, corner)
         for rows, mask_rows in _ends(corner):
             for columns, mask_columns in _ends(corner):
                 part = (rows, columns)
                 keep = mask[mask_rows, mask_columns, np.newaxis].astype(np.uint16)
-                frosted[part] = (frosted[part] * keep + behind[part] * (255 - keep)) // 255
-    behind[:] = frosted
+                filled[part] = (filled[part] * keep + behind[part] * (255 - keep)) // 255
+    behind[:] = filled
 
 
-def outline(
+def draw_outline(
     image: Image, rect: Rect, radius: float, colour: Colour, thickness: int, halo: Colour
 ) -> None:
-    """A rounded box, to a sixteenth of a pixel so that it glides; the halo keeps it visible."""
+    """A rounded box, placed to a sixteenth of a pixel so that it moves smoothly. The halo keeps it
+    visible on a picture of the same colour."""
     area = rect.grown(thickness + 2).within(Rect(0, 0, image.shape[1], image.shape[0]))
     x, y, width, height = area.pixels
     if width <= 0 or height <= 0:
@@ -111,27 +118,29 @@ def outline(
     ground = image[y : y + height, x : x + width]
     shaded = ground.copy()
     cv2.polylines(shaded, [points], True, halo, thickness + 2, cv2.LINE_AA, SUBPIXEL_BITS)
-    lined = cv2.addWeighted(ground, 1 - HALO, shaded, HALO, 0)
+    lined = cv2.addWeighted(ground, 1 - HALO_OPACITY, shaded, HALO_OPACITY, 0)
     cv2.polylines(lined, [points], True, colour, thickness, cv2.LINE_AA, SUBPIXEL_BITS)
     ground[:] = lined
 
 
-def dot(image: Image, centre: tuple[float, float], radius: float, colour: Colour) -> None:
-    fill(image, Rect(*centre, 0, 0).grown(radius), colour, radius)
+def draw_dot(image: Image, centre: tuple[float, float], radius: float, colour: Colour) -> None:
+    fill_rect(image, Rect(*centre, 0, 0).grown(radius), colour, radius)
 
 
 @lru_cache(maxsize=256)
-def _text(text: str, size: int, bold: bool, colour: Colour) -> Stamp:
-    return Stamp.of(text_mask(text, size, bold), colour)
+def _coloured_text(text: str, size: int, bold: bool, colour: Colour) -> ColouredMask:
+    return ColouredMask.of(text_mask(text, size, bold), colour)
 
 
 @lru_cache(maxsize=256)
-def _shape(width: int, height: int, radius: int, colour: Colour, opacity: float) -> Stamp:
-    return Stamp.of(rounded(width, height, radius), colour, opacity)
+def _coloured_rect(
+    width: int, height: int, radius: int, colour: Colour, opacity: float
+) -> ColouredMask:
+    return ColouredMask.of(rounded_mask(width, height, radius), colour, opacity)
 
 
 @lru_cache(maxsize=64)
-def rounded(width: int, height: int, radius: int) -> Mask:
+def rounded_mask(width: int, height: int, radius: int) -> Mask:
     """A rectangle with round corners, drawn four times as large and averaged down."""
     if radius <= 0:
         return np.full((height, width), 255, np.uint8)
@@ -147,7 +156,7 @@ def rounded(width: int, height: int, radius: int) -> Mask:
 
 
 def _ends(corner: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-    """The first and the last ``corner`` of a pane, and the halves of the mask they take."""
+    """The first and the last ``corner`` pixels of a side, each with its half of the corner mask."""
     return (
         (slice(None, corner), slice(None, corner)),
         (slice(-corner, None), slice(corner, None)),
@@ -168,6 +177,6 @@ def _corner_points(rect: Rect, radius: float) -> NDArray[np.int32]:
     for quarter, (x, y) in enumerate(centres):
         angle = _ARC + quarter * math.pi / 2
         corners.append(np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)]))
-    # OpenCV draws between pixel centres, our boxes count from the corner of the first pixel.
+    # OpenCV counts from the centre of the first pixel, a Rect from its corner.
     points = (np.concatenate(corners) - 0.5) * (1 << SUBPIXEL_BITS)
     return np.rint(points).astype(np.int32)

@@ -1,0 +1,1 @@
+"""What the window and the web page's picture are both drawn with."""
