@@ -8,23 +8,10 @@ import numpy as np
 
 from calib.drift import Drift, check_limits
 from calib.limits import DEFAULT_LIMITS, LimitCheck, Limits, Verdict
+from calib.reports import plots
 from calib.reports.charts import MOST_CLASSES
 from calib.reports.comparison_table import comparison_rows
 from calib.reports.number_text import NAMES, faces_text, percent, points
-from calib.reports.plots import (
-    BAR,
-    BLUE,
-    FAINT,
-    GRID,
-    INK,
-    ORANGE,
-    RUST,
-    SKY,
-    add_headline,
-    draw_reliability,
-    plot_file,
-    wrap_words,
-)
 from calib.reports.wording import drift_headline, drift_notes, model_name
 
 if TYPE_CHECKING:
@@ -54,13 +41,13 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
     notes = _note_lines(drift, verdict)
     foot = 0.2 + LINE * len(notes)
     charts = max(3.4, CLASS * min(len(drift.per_class), MOST_CLASSES))
-    with plot_file(path, (11.5, 8.8 + charts + foot)) as figure:
-        add_headline(
+    with plots.plot_file(path, (11.5, 8.8 + charts + foot)) as figure:
+        plots.add_headline(
             figure,
             f"{model_name(drift.reference)} → {model_name(drift.candidate)}, "
             f"the same {faces_text(drift.reference.n)}",
             " ".join((f"{drift_headline(drift, limits, verdict)}.", *verdict.reasons)),
-            BLUE if verdict.passed else RUST,
+            plots.BLUE if verdict.passed else plots.RUST,
             foot,
         )
         axes = figure.subplot_mosaic(
@@ -75,7 +62,7 @@ def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> No
         )
         _draw_table(figure, axes["table"], drift, limits)
         for side, evaluation in (("before", drift.reference), ("after", drift.candidate)):
-            draw_reliability(axes[side], axes[f"{side} counts"], evaluation.reliability)
+            plots.draw_reliability(axes[side], axes[f"{side} counts"], evaluation.reliability)
             error = percent(evaluation.metrics["ece"].value, 2)
             name = _shorten(model_name(evaluation))
             axes[side].set_title(f"{side.title()}: {name}, ECE {error}")
@@ -95,7 +82,7 @@ def _draw_table(figure: "Figure", axes: "Axes", drift: Drift, limits: Limits) ->
 
     across = blended_transform_factory(figure.transFigure, axes.transData)
     rows = comparison_rows(drift, limits)
-    _draw_table_row(axes, across, 0, [head for head, _ in COLUMNS], FAINT)
+    _draw_table_row(axes, across, 0, [head for head, _ in COLUMNS], plots.FAINT)
     for position, row in enumerate(rows, 1):
         _draw_table_row(axes, across, position, row.cells, _colour(row.check))
     axes.set_ylim(len(rows) + 1, -0.5)
@@ -106,7 +93,7 @@ def _draw_table_row(
     axes: "Axes", across: "Transform", row: int, cells: Sequence[str], colour: str
 ) -> None:
     """Names on the left, numbers on the right, intervals faint, and a line below."""
-    (rule,) = axes.plot([1 - EDGE, EDGE], [row + 0.5] * 2, color=GRID, transform=across)
+    (rule,) = axes.plot([1 - EDGE, EDGE], [row + 0.5] * 2, color=plots.GRID, transform=across)
     rule.set(clip_on=False, in_layout=False)
     for (head, end), cell in zip(COLUMNS, cells, strict=True):
         faint = row == 0 or "interval" in head
@@ -116,28 +103,30 @@ def _draw_table_row(
             cell,
             ha="right" if head else "left",
             va="center_baseline",
-            color=FAINT if faint else colour if head in ("change", "limit") else INK,
+            color=plots.FAINT if faint else colour if head in ("change", "limit") else plots.INK,
             fontweight="bold" if row and head == "change" else "normal",
             transform=across,
         ).set_in_layout(False)
 
 
 def _colour(check: LimitCheck | None) -> str:
-    return INK if check is None else RUST if check.failed else BLUE
+    return plots.INK if check is None else plots.RUST if check.failed else plots.BLUE
 
 
 def _draw_changes(axes: "Axes", drift: Drift, limits: Limits) -> None:
     """Every change in units of its limit; in units of the default one where the limit is 0."""
     checks = check_limits(drift, limits)
-    axes.axvline(0, color=FAINT, linewidth=1, zorder=1)
+    axes.axvline(0, color=plots.FAINT, linewidth=1, zorder=1)
     for row, check in enumerate(checks):
         limit, unit = (1, check.size) if check.size else (0, getattr(DEFAULT_LIMITS, check.name))
         value, low, high = (
             np.clip(check.harm * change / unit, -2 * REACH, 2 * REACH)
             for change in (check.change, check.interval.low, check.interval.high)
         )
-        axes.barh(row, limit + REACH, 1, left=-REACH, color=GRID, zorder=0)
-        axes.plot([limit] * 2, [row - 0.5, row + 0.5], color=RUST, linewidth=1.5, linestyle="--")
+        axes.barh(row, limit + REACH, 1, left=-REACH, color=plots.GRID, zorder=0)
+        axes.plot(
+            [limit] * 2, [row - 0.5, row + 0.5], color=plots.RUST, linewidth=1.5, linestyle="--"
+        )
         shape = "o" if abs(value) <= REACH else "<" if value < 0 else ">"
         edge = 0.97 * REACH
         axes.plot([low, high], [row, row], color=_colour(check), linewidth=2)
@@ -164,9 +153,11 @@ def _draw_flips(axes: "Axes", drift: Drift) -> None:
     mended = np.array([100 * flips.mended for _, flips in measured])
     rates = np.array([100 * flips.rate for _, flips in measured])
     sideways = rates - broken - mended
-    axes.barh(names, broken, color=ORANGE, hatch="////", edgecolor="white", label="right to wrong")
-    axes.barh(names, sideways, left=broken, color=BAR, label="wrong to wrong")
-    axes.barh(names, mended, left=broken + sideways, color=SKY, label="wrong to right")
+    axes.barh(
+        names, broken, color=plots.ORANGE, hatch="////", edgecolor="white", label="right to wrong"
+    )
+    axes.barh(names, sideways, left=broken, color=plots.BAR, label="wrong to wrong")
+    axes.barh(names, mended, left=broken + sideways, color=plots.SKY, label="wrong to right")
     axes.set(xlim=(0, max(1.0, min(100.0, 1.05 * rates.max()))), ylim=(len(names) - 0.4, -0.6))
     axes.set_xlabel("% of the emotion's faces")
     axes.set_title("Faces whose emotion changed" if rates.any() else "No face's emotion changed")
@@ -182,7 +173,7 @@ def _note_lines(drift: Drift, verdict: Verdict) -> list[tuple[str, str]]:
     return [
         (name if row == 0 else "", line)
         for name, words in (*drift_notes(drift), *doubts)
-        for row, line in enumerate(wrap_words(words, 132))
+        for row, line in enumerate(plots.wrap_words(words, 132))
     ]
 
 
@@ -190,5 +181,5 @@ def _add_notes(figure: "Figure", notes: list[tuple[str, str]]) -> None:
     height = figure.get_figheight()
     for row, (name, line) in enumerate(reversed(notes)):
         bottom = (0.12 + LINE * row) / height
-        figure.text(0.012, bottom, name, color=FAINT)
+        figure.text(0.012, bottom, name, color=plots.FAINT)
         figure.text(0.1, bottom, line)

@@ -7,21 +7,9 @@ import numpy as np
 
 from calib.blends import CompoundHeatmap
 from calib.evaluation import Evaluation
+from calib.reports import plots
 from calib.reports.charts import HEATMAP_ROWS, MOST_CLASSES
 from calib.reports.number_text import NAMES, faces_text
-from calib.reports.plots import (
-    BAR,
-    BLUE,
-    FAINT,
-    GRID,
-    INK,
-    ORANGE,
-    RUST,
-    SKY,
-    add_headline,
-    draw_reliability,
-    plot_file,
-)
 from calib.reports.wording import calibration_verdict, model_name
 
 if TYPE_CHECKING:
@@ -32,20 +20,20 @@ def plot_evaluation(
     evaluation: Evaluation, path: Path, heatmap: CompoundHeatmap | None = None
 ) -> None:
     blends = heatmap is not None and bool(heatmap.rows)
-    with plot_file(path, (11.5, 9.8 if blends else 5.8)) as figure:
+    with plots.plot_file(path, (11.5, 9.8 if blends else 5.8)) as figure:
         consistent, words = calibration_verdict(evaluation)
-        add_headline(
+        plots.add_headline(
             figure,
             f"{model_name(evaluation)}, {faces_text(evaluation.n)}",
             words,
-            BLUE if consistent else RUST,
+            plots.BLUE if consistent else plots.RUST,
         )
         plan: list[Any] = [["diagram", "errors"], ["diagram", "classes"], ["counts", "classes"]]
         heights = [1.3, 1.3, 0.6]
         if blends:
             plan, heights = [*plan, ["blends", "blends"]], [*heights, 2.6]
         axes = figure.subplot_mosaic(plan, width_ratios=[1.15, 1], height_ratios=heights)
-        draw_reliability(axes["diagram"], axes["counts"], evaluation.reliability)
+        plots.draw_reliability(axes["diagram"], axes["counts"], evaluation.reliability)
         axes["diagram"].set_title("Reliability")
         _draw_errors(axes["errors"], evaluation)
         _draw_classes(axes["classes"], evaluation)
@@ -63,9 +51,11 @@ def _draw_errors(axes: "Axes", evaluation: Evaluation) -> None:
     for row, (_, estimate) in enumerate(shown):
         value = 100 * (estimate.value or 0.0)
         if estimate.floor is not None:
-            axes.barh(row, 100 * estimate.floor.p95, height=0.62, color=BAR, zorder=1)
-            axes.plot([100 * estimate.floor.mean] * 2, [row - 0.31, row + 0.31], color=FAINT, lw=1)
-        colour = BLUE if estimate.consistent else RUST
+            axes.barh(row, 100 * estimate.floor.p95, height=0.62, color=plots.BAR, zorder=1)
+            axes.plot(
+                [100 * estimate.floor.mean] * 2, [row - 0.31, row + 0.31], color=plots.FAINT, lw=1
+            )
+        colour = plots.BLUE if estimate.consistent else plots.RUST
         if estimate.interval is not None:
             axes.plot(
                 [100 * estimate.interval.low, 100 * estimate.interval.high],
@@ -94,15 +84,15 @@ def _draw_classes(axes: "Axes", evaluation: Evaluation) -> None:
     named = named[:MOST_CLASSES]
     for row, emotion in enumerate(named):
         says, right = 100 * (emotion.confidence or 0.0), 100 * (emotion.precision or 0.0)
-        colour = ORANGE if says > right else SKY
+        colour = plots.ORANGE if says > right else plots.SKY
         axes.plot([says, right], [row, row], color=colour, linewidth=4, solid_capstyle="butt")
-        axes.plot(says, row, "|", color=INK, markersize=11, markeredgewidth=1.6)
+        axes.plot(says, row, "|", color=plots.INK, markersize=11, markeredgewidth=1.6)
         axes.plot(right, row, "o", color=colour, markersize=7)
     axes.set_yticks(range(len(named)), [emotion.name for emotion in named])
     axes.set(ylim=(len(named) - 0.5, -0.5), xlim=(None, 102))
     axes.set_xlabel("%; | what it says when it names it, ● how often that is right")
     axes.set_title("Emotion by emotion")
-    axes.grid(axis="y", color=GRID)
+    axes.grid(axis="y", color=plots.GRID)
     axes.set_axisbelow(True)
 
 
@@ -111,7 +101,7 @@ def _draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
     from matplotlib.patches import Rectangle
 
     shown = 100 * heatmap.confidence[:HEATMAP_ROWS]
-    ground = LinearSegmentedColormap.from_list("blues", ["white", SKY, BLUE])
+    ground = LinearSegmentedColormap.from_list("blues", ["white", plots.SKY, plots.BLUE])
     axes.imshow(shown, cmap=ground, vmin=0, vmax=80, aspect="auto")
     for (row, column), share in np.ndenumerate(shown):
         framed = column in heatmap.constituents[row]
@@ -121,12 +111,12 @@ def _draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
             f"{share:.0f}",
             ha="center",
             va="center",
-            color="white" if share > 50 else INK,
+            color="white" if share > 50 else plots.INK,
             fontweight="bold" if framed else "normal",
         )
         if framed:
             axes.add_patch(
-                Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=ORANGE, lw=2)
+                Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, fill=False, ec=plots.ORANGE, lw=2)
             )
     names = [f"{heatmap.rows[row]}  ({heatmap.counts[row]:,})" for row in range(len(shown))]
     axes.set_yticks(range(len(shown)), names)
