@@ -222,7 +222,7 @@ def predict(
 
 
 def build_optimizer(recipe: Recipe, network: nn.Module) -> Optimizer:
-    # No decay for biases and batch-norm scales: it would only distort them.
+    # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
     matrices = [p for p in network.parameters() if p.ndim > 1]
     vectors = [p for p in network.parameters() if p.ndim <= 1]
     groups = [

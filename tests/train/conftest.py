@@ -1,8 +1,8 @@
-"""A toy that a narrow network learns in seconds, and runs of it in processes of their own.
+"""A toy data set that a narrow network learns in seconds, and training runs on it.
 
-A toy face is a grating of as many cycles as its class says: even about the middle, so that a
-mirrored face keeps its class, and the same all the way down, so that two halves blend. As a script
-this file trains on the toy in another process: ``python conftest.py RUN '{"epochs": 2}'``.
+A toy face is a grating whose number of cycles is its class. It is symmetric, so that a mirrored
+face keeps its class, and the same from top to bottom, so that two halves can be blended. Run as a
+script, this file trains on the toy in another process: ``python conftest.py RUN '{"epochs": 2}'``.
 """
 
 import json
@@ -37,7 +37,7 @@ BASE = Recipe(
     learning_rate=2e-3,
     ema=0.9,
     dropout=0.2,
-    threshold_start=0.26,  # low enough that an untrained network keeps some faces
+    threshold_start=0.26,  # low enough for an untrained network to keep some faces
 )
 
 
@@ -65,7 +65,7 @@ def toy_faces(count: int = 32) -> TrainingFaces:
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> Iterator[None]:
-    """How a sum is shared between threads decides its last bit."""
+    """The last bit of a sum depends on how it is divided between threads."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -94,7 +94,7 @@ def make_faces() -> Callable[[int], TrainingFaces]:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that nothing disturbed, of three epochs."""
+    """The folder of an uninterrupted run of three epochs."""
     run = tmp_path_factory.mktemp("finished") / "run"
     train(replace(BASE, epochs=3), toy_faces(), run, ALONE)
     return run
@@ -134,5 +134,5 @@ if __name__ == "__main__":
     folder, changes, prelude = sys.argv[1:4]
     torch.set_num_threads(1)
     with join_ranks() as ranks:
-        exec(prelude, {"ranks": ranks})  # what a test wants to happen in this process
+        exec(prelude, {"ranks": ranks})  # code of the test, for this process
         train(replace(BASE, **json.loads(changes)), toy_faces(), Path(folder), ranks)

@@ -28,12 +28,12 @@ def one_draw(transform: list[list[float]]) -> Draws:
     return Draws(torch.tensor([transform]), torch.tensor([[1.0, 0.0]]), torch.zeros(1, 3))
 
 
-def test_pixels_are_scaled_to_one_about_zero() -> None:
+def test_pixels_are_scaled_from_minus_one_to_one() -> None:
     pixels = torch.tensor([0, 51, 255], dtype=torch.uint8)
     assert scale_pixels(pixels).tolist() == pytest.approx([-1.0, -0.6, 1.0])
 
 
-def test_no_strength_returns_the_pixels_scaled() -> None:
+def test_without_strength_pixels_are_only_scaled() -> None:
     faces = random_faces(5, channels=3)
     torch.testing.assert_close(
         augment(faces, drawn(5, STILL), 16), scale_pixels(faces), atol=1e-5, rtol=0
@@ -140,14 +140,14 @@ def test_a_part_of_the_draws_does_to_its_faces_what_the_whole_does(where: slice 
     assert (augment(faces[where], draws.part(where), 16) == whole[where]).all()
 
 
-def test_the_same_seed_draws_the_same_and_another_another() -> None:
+def test_the_same_seed_gives_the_same_draws_and_another_seed_others() -> None:
     first, again, other = drawn(4, STRONG, 1), drawn(4, STRONG, 1), drawn(4, STRONG, 2)
     for each in fields(Draws):
         assert (getattr(first, each.name) == getattr(again, each.name)).all()
     assert not (first.transform == other.transform).all()
 
 
-def test_no_faces_are_no_faces() -> None:
+def test_an_empty_batch_stays_empty() -> None:
     nothing = augment(random_faces(0), drawn(0, STRONG), 24)
     assert nothing.shape == (0, 1, 24, 24)
 

@@ -50,7 +50,7 @@ def test_labels_and_targets_go_with_their_faces(recipe: Recipe, faces: TrainingF
         assert batch.targets.argmax(dim=1).tolist() == batch.labels.tolist()
 
 
-def test_what_does_not_fill_a_batch_waits_for_another_epoch(
+def test_faces_that_do_not_fill_a_batch_are_left_for_another_epoch(
     recipe: Recipe, make_faces: Callable[[int], TrainingFaces]
 ) -> None:
     faces = numbered(make_faces(30))
@@ -64,7 +64,7 @@ def test_what_does_not_fill_a_batch_waits_for_another_epoch(
     assert left_out[0] != left_out[1]
 
 
-def test_faces_without_labels_are_used_alike_when_there_are_few(
+def test_few_faces_without_labels_are_used_equally_often(
     recipe: Recipe, faces: TrainingFaces
 ) -> None:
     seen = [n for batch in all_batches(recipe, numbered(faces)) for n in numbers(batch.fr)]
@@ -86,7 +86,7 @@ def test_the_same_seed_and_epoch_give_the_same_batches(
 
 
 @pytest.mark.parametrize("changed", ["epoch", "seed"])
-def test_another_epoch_or_seed_gives_others(
+def test_another_epoch_or_seed_gives_other_batches(
     recipe: Recipe, faces: TrainingFaces, changed: str
 ) -> None:
     first = all_batches(recipe, faces)[0]

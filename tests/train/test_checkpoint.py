@@ -128,7 +128,7 @@ def test_a_truncated_checkpoint_is_a_clear_error(tmp_path: Path, recipe: Recipe)
 
 
 @pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"format": "1"}])
-def test_somebody_elses_safetensors_are_a_clear_error(
+def test_safetensors_of_other_programs_are_a_clear_error(
     tmp_path: Path, metadata: dict[str, str] | None
 ) -> None:
     path = tmp_path / "checkpoint.safetensors"

@@ -199,13 +199,13 @@ def test_averaged_weights_follow_slowly_and_without_a_decay_at_once() -> None:
     nn.init.constant_(averaged.weight, 0.0)
     update_average(averaged, network, 0.9, step=1000)
     assert averaged.weight.item() == pytest.approx(0.1)
-    update_average(averaged, network, 0.999, step=0)  # a young run forgets its start
+    update_average(averaged, network, 0.999, step=0)  # at first the decay is smaller
     assert averaged.weight.item() == pytest.approx(0.1 + 0.9 * 0.9)
     update_average(averaged, network, 0.0, step=1000)
     assert averaged.weight.item() == 1.0
 
 
-def test_batch_statistics_are_taken_over_not_averaged() -> None:
+def test_batch_statistics_are_copied_not_averaged() -> None:
     network, averaged = nn.BatchNorm2d(1), nn.BatchNorm2d(1)
     network(torch.full((2, 1, 2, 2), 5.0))
     update_average(averaged, network, 0.999, step=1000)

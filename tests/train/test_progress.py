@@ -47,7 +47,7 @@ def test_without_faces_to_label_none_were_labelled(tmp_path: Path, recipe: Recip
     assert float(read_metrics(tmp_path)[0]["pseudo_labelled"]) == 0
 
 
-def test_the_recipe_lies_beside_the_metrics(tmp_path: Path, recipe: Recipe) -> None:
+def test_the_recipe_is_written_next_to_the_metrics(tmp_path: Path, recipe: Recipe) -> None:
     with RunLog(tmp_path / "deep" / "run", recipe, done=0, enabled=True):
         pass
     written = json.loads((tmp_path / "deep" / "run" / "recipe.json").read_text())
@@ -72,9 +72,9 @@ def test_resuming_is_announced(
         pass
     with RunLog(tmp_path, recipe, done=2, enabled=True):
         pass
-    said = capsys.readouterr().err
-    assert f"{tmp_path} has 1 of 2 epochs; resuming" in said
-    assert f"{tmp_path} has 2 of 2 epochs already" in said
+    shown = capsys.readouterr().err
+    assert f"{tmp_path} has 1 of 2 epochs; resuming" in shown
+    assert f"{tmp_path} has 2 of 2 epochs already" in shown
 
 
 def test_other_ranks_write_and_print_nothing(
@@ -112,14 +112,16 @@ def test_a_terminal_gets_a_bar_with_loss_and_metrics(
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, recipe: Recipe, loss: float) -> None:
+def test_a_loss_that_is_not_finite_ends_the_run(
+    tmp_path: Path, recipe: Recipe, loss: float
+) -> None:
     with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
         log.start_epoch(0, steps=1)
         with pytest.raises(RankotomError, match=rf"became {loss} in epoch 1.*learning rate"):
             log.step(loss, 0, 0)
 
 
-def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
+def test_a_folder_that_cannot_be_created_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(RankotomError, match=r"file/run can't be created.*--run"),

@@ -46,7 +46,7 @@ def test_a_threshold_is_the_ramp_times_the_mean_confidence_of_the_correct(
     assert thresholds.tolist() == pytest.approx([ramp * 0.7, ramp * 0.9])
 
 
-def test_a_class_that_nobody_got_right_keeps_its_threshold() -> None:
+def test_a_class_without_correct_faces_keeps_its_threshold() -> None:
     correct = correct_of([[0.8, 0.2], [0.6, 0.4]], [0, 1])
     before = torch.tensor([0.95, 0.41], dtype=torch.float64)
     after = update_thresholds(before, correct, 3, beta=0.97)

@@ -175,7 +175,7 @@ def test_a_batch_that_cannot_be_divided_is_a_clear_error(
     assert words in str(error.value)
 
 
-def test_a_mean_of_nobody_is_nothing_and_has_a_gradient(alone: Ranks) -> None:
+def test_the_mean_of_no_values_is_zero_and_has_a_gradient(alone: Ranks) -> None:
     values = torch.zeros(0, requires_grad=True)
     mean = alone.mean(values)
     mean.backward()

@@ -57,7 +57,7 @@ def test_partners_join_after_their_share_of_the_epochs() -> None:
 
 
 @pytest.mark.parametrize("partners", [-0.1, 1.5])
-def test_more_than_one_partner_a_face_is_refused(partners: float) -> None:
+def test_partners_outside_0_to_1_are_an_error(partners: float) -> None:
     with pytest.raises(RankotomError, match="partners"):
         Recipe(name="crowded", partners=partners)
 

@@ -73,7 +73,7 @@ def test_both_is_the_mean_of_the_label_and_the_votes() -> None:
     np.testing.assert_allclose(targets, [[0.7, 0.2, 0.1], [0, 0, 1]], atol=1e-6)
 
 
-def test_votes_that_are_not_there_are_a_clear_error() -> None:
+def test_missing_votes_are_a_clear_error() -> None:
     faces = FaceSet("rafdb/train", (Path("a"),), ("x", "y"), np.array([1]))
     with pytest.raises(
         RankotomError, match="edge-ferplus trains on votes, and rafdb/train has none"
@@ -93,7 +93,7 @@ def test_ferplus_in_its_layout_becomes_pixels_labels_and_targets(
     assert len(list((tmp_path / "framed").iterdir())) == 2
 
 
-def test_choices_are_made_on_the_even_half_of_valid_alone(ferplus: Path, tmp_path: Path) -> None:
+def test_the_choosing_half_has_the_even_numbers_of_valid(ferplus: Path, tmp_path: Path) -> None:
     faces = load_training_faces(SMALL, ferplus, tmp_path / "framed", check_count=False)
     assert faces.choose.shape == (4, 1, 24, 24)
     assert faces.choose_labels.tolist() == [0, 2, 4, 6]

@@ -101,7 +101,7 @@ def test_runs_of_two_networks_are_not_averaged(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_training_run_is_not_written_over_but_an_average_is(
+def test_a_training_run_is_not_overwritten_but_an_average_is(
     finished: Path, second: Path, faces: TrainingFaces, tmp_path: Path
 ) -> None:
     before = (second / "checkpoint.safetensors").read_bytes()

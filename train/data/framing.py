@@ -5,16 +5,17 @@ python -m train.data.framing [DIR]       # over FERPlus train
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import cv2
 import numpy as np
+import typer
 
 from calib.arrays import FloatArray
-from calib.errors import RankotomError
+from calib.errors import RankotomError, exit_on_error
 from rankotom_edge.faces.crop import Framing
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import nearest_face
@@ -67,8 +68,11 @@ def measure_framing(crops: Iterable[Image]) -> FramingMeasurement:
     return FramingMeasurement((np.array(points) - border) / side, tried)
 
 
-def main(folder: Path | None) -> None:
-    faces = load_dataset("ferplus", data_folder(folder), "train")
+def main(
+    data: Annotated[Path | None, typer.Argument(help="Folder with the data sets.")] = None,
+) -> None:
+    """Print where FERPlus train has its eyes and mouths."""
+    faces = load_dataset("ferplus", data_folder(data), "train")
     crops = show_progress(resize_pictures(faces, 48, 1), len(faces), "measuring FERPlus train")
     measured = measure_framing(crops)
     print(f"found {len(measured.points):,} of {measured.tried:,} faces")
@@ -77,4 +81,5 @@ def main(folder: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    with exit_on_error():
+        typer.run(main)

@@ -149,7 +149,7 @@ def main(
         ("choosing", "right"),
         ("reporting", "right"),
         (f"{len(found):,} of LFW", "right"),
-        ("detector score, p5 to p95", "right"),
+        ("score, p5 to p95", "right"),
         ("score lost", "right"),
     )
     for name, cover in {BARE: None, **COVERS}.items():

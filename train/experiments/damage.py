@@ -100,7 +100,7 @@ DAMAGES: dict[str, dict[str, Damage]] = {
         f"{share} % of the contrast": reduce_contrast(share / 100) for share in (50, 30, 25, 20, 10)
     },
     "glare": {f"{times:g} times the light": overexpose(times) for times in (1.5, 2, 2.5, 3, 4)},
-    "whole": {f"covered by: {name}": cover_with(cover) for name, cover in COVERS.items()},
+    "whole": {f"covered: {name}": cover_with(cover) for name, cover in COVERS.items()},
 }
 
 
@@ -158,16 +158,16 @@ def main(
     every: Annotated[int, typer.Option(min=1, help="Use only every n-th face.")] = 1,
     threads: int = 2,
 ) -> None:
-    """Print accuracy, confidence and crop quality with each damage."""
+    """Print accuracy, confidence, their gap, crop quality and the share called poor."""
     faces = validation_half(load_dataset("ferplus", data_folder(data), "valid"), "choose")
     sample = faces.subset(np.arange(0, len(faces), every))
     table = plain_table(
         ("faces", "left"),
         ("accuracy", "right"),
         ("confidence", "right"),
-        ("overconfidence", "right"),
-        ("quality component", "right"),
-        ("called poor", "right"),
+        ("gap", "right"),
+        ("quality", "right"),
+        ("poor", "right"),
     )
     for (component, name), result in measure_all(load_artifact(model), sample, threads).items():
         table.add_row(

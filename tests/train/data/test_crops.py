@@ -62,7 +62,7 @@ def test_other_pictures_of_the_same_names_and_sizes_are_other_faces(
     assert (again[1:] == first[1:]).all()
 
 
-def test_a_cache_that_was_cut_off_is_made_again(faces: FaceSet, tmp_path: Path) -> None:
+def test_a_truncated_cache_is_made_again(faces: FaceSet, tmp_path: Path) -> None:
     first = np.array(load_crops(faces, 48, 1, None, tmp_path / "cache"))
     (stored,) = (tmp_path / "cache").iterdir()
     for left in (0, 40, 3000):
@@ -90,9 +90,7 @@ def test_a_photograph_without_a_face_is_named(tmp_path: Path) -> None:
         load_crops(walls, 48, 1, FERPLUS_FRAMING, tmp_path / "cache")
 
 
-def test_a_disk_that_takes_no_more_is_an_error_and_leaves_no_cache(
-    faces: FaceSet, tmp_path: Path
-) -> None:
+def test_a_full_disk_is_an_error_and_leaves_no_cache(faces: FaceSet, tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:

@@ -95,7 +95,7 @@ def test_ferplus_leaves_out_what_is_no_face_or_shows_no_emotion(tmp_path: Path) 
     assert [file.name for file in faces.files[8:]] == ["fer0000100.png"]
 
 
-def test_ferplus_believes_the_later_of_two_rows_of_one_name(tmp_path: Path) -> None:
+def test_ferplus_takes_the_later_of_two_rows_of_one_name(tmp_path: Path) -> None:
     rows = (
         "PublicTest,fer0000100.png,9,0,0,0,0,0,0,0,1,0",
         "PublicTest,fer0000100.png,0,9,0,0,0,0,0,0,1,0",
@@ -104,7 +104,7 @@ def test_ferplus_believes_the_later_of_two_rows_of_one_name(tmp_path: Path) -> N
     assert class_names(load("ferplus", tmp_path, "valid")) == ["happiness"]
 
 
-def test_a_folder_that_holds_the_data_set_will_do(tmp_path: Path) -> None:
+def test_the_parent_folder_of_a_data_set_is_accepted(tmp_path: Path) -> None:
     make_ferplus(tmp_path / "FERPlus", *ONE_OF_EACH)
     assert load("ferplus", tmp_path).files == load("ferplus", tmp_path / "FERPlus").files
 
@@ -138,7 +138,7 @@ def test_rafdb_compound_has_its_eleven_classes_in_the_official_order(tmp_path: P
 
 
 @pytest.mark.parametrize("line", ["train_00001.jpg 8", "train_00001.jpg 0", "train_00001.jpg"])
-def test_a_rafdb_line_that_makes_no_sense_is_named(tmp_path: Path, line: str) -> None:
+def test_an_invalid_rafdb_line_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(RankotomError, match="line 1"):
         load("rafdb", make_rafdb(tmp_path, "basic", line))
 

@@ -32,7 +32,7 @@ def changed(one: Image, other: Image, point: tuple[float, float]) -> bool:
 
 
 @pytest.mark.parametrize("name", COVERS)
-def test_a_cover_is_before_the_mouth_and_leaves_the_eyes(portrait: Image, name: str) -> None:
+def test_a_cover_hides_the_mouth_and_leaves_the_eyes(portrait: Image, name: str) -> None:
     bare = portrait.copy()
     drawn = draw_cover(portrait, FACE, COVERS[name], np.random.default_rng(0))
     assert np.array_equal(portrait, bare)

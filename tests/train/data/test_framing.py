@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,3 +48,11 @@ def test_lfw_comes_out_in_the_contract_within_a_pixel(tmp_path: Path) -> None:
     assert len(measured.points) / measured.tried > 0.97
     np.testing.assert_allclose(measured.framing.points, FERPLUS_FRAMING.points, atol=1 / 48)
     assert measured.spread.max() < 0.03
+
+
+def test_as_a_command_missing_data_ends_in_one_line_and_status_2(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "train.data.framing", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: No FERPlus in {tmp_path}")
+    assert done.stderr.count("\n") == 1

@@ -40,7 +40,7 @@ def test_a_face_shows_the_evidence_for_its_own_emotion(tiny_artifact: Artifact) 
         assert np.array_equal(face.evidence, scores.evidence[index, best])
 
 
-def test_a_figure_is_a_picture(tmp_path: Path) -> None:
+def test_the_figure_is_a_png_file(tmp_path: Path) -> None:
     rows = [[face_of("anger", 0.9), face_of("fear", 0.8), face_of("anger", 0.5)] for _ in range(2)]
     draw(rows, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")

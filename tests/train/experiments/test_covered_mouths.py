@@ -42,7 +42,7 @@ def test_edges_are_counted_by_where_they_are_and_which_way_they_run() -> None:
     assert not lower_edges(np.full((48, 48), 90, np.uint8)).any()
 
 
-def test_the_fit_finds_what_tells_two_kinds_apart() -> None:
+def test_the_fit_weighs_the_feature_that_differs() -> None:
     random = np.random.default_rng(0)
     bare, hidden = random.normal(0, 1, (2, 400, 3))
     hidden[:, 1] += 2
