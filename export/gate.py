@@ -10,13 +10,14 @@ import onnx
 from calib.arrays import FloatArray
 from calib.limits import Verdict
 from export.artifact_writer import serialize
+from export.faces import Faces
 from export.int8 import scheme_for
-from export.judges import Degradation, Faces, Judge, Judgement
+from export.judges import Degradation, Judge, Judgement
 from export.predict import run_model
 from rankotom_edge.model.artifact import LOGITS, Artifact
 from rankotom_edge.model.latency import Latencies, compare_latency
-from rankotom_edge.model.machine import Target, this_machine
 from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
+from rankotom_edge.model.target import Target, this_machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +63,12 @@ class Gate:
         return self.precision == "int8" and this_machine() == self.target
 
     def calibrate(self, model: onnx.ModelProto) -> Candidate:
-        logits = self._logits(model, self.judge.calibration_faces)
+        logits = self._logits(model, self.judge.calibration)
         temperature = self.judge.fit_temperature(logits)
         return Candidate(model, temperature, self.judge.degradation(logits, temperature))
 
     def check(self, candidate: Candidate) -> GateResult:
-        logits = self._logits(candidate.model, self.judge.held_out_faces)
+        logits = self._logits(candidate.model, self.judge.held_out)
         judgement = self.judge.judge(logits, candidate.temperature)
         # The parent's card is about as long as the candidate's will be.
         size_ratio = len(serialize(candidate.model, self.parent.card)) / self.parent.bytes
@@ -93,7 +94,7 @@ class Gate:
         return open_session(model.SerializeToString(), threads, optimise=not exact)
 
     def _logits(self, model: onnx.ModelProto, faces: Faces) -> FloatArray:
-        (logits,) = run_model(self._session(model, os.cpu_count() or 1), faces, (LOGITS,))
+        (logits,) = run_model(self._session(model, os.cpu_count() or 1), faces.pixels, (LOGITS,))
         return logits.astype(np.float64)
 
 

@@ -21,10 +21,10 @@ from onnx import helper, numpy_helper
 from calib.errors import RankotomError
 from export.artifact_writer import get_temperature, set_temperature
 from rankotom_edge.model.artifact import INPUT
-from rankotom_edge.model.machine import Target
 from rankotom_edge.model.onnx_runtime import (
     REFUSALS,  # first: it switches off ONNX Runtime's telemetry
 )
+from rankotom_edge.model.target import Target
 
 # isort: split
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantType

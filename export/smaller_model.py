@@ -19,7 +19,7 @@ from export.tensorrt.graph_rules import tensorrt_problems
 from rankotom_edge import __version__
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import ModelCard
-from rankotom_edge.model.machine import Target
+from rankotom_edge.model.target import Target
 
 Precision = Literal["int8", "fp16"]
 
@@ -115,7 +115,7 @@ def rejected_path(output: Path) -> Path:
 def _make_fp16(gate: Gate, show_progress: ShowProgress) -> SearchResult:
     model = convert_to_fp16(gate.parent_model)
     show_progress("looking for numbers that are too large for FP16")
-    check_activations_fit(gate.parent_model, gate.judge.calibration_faces)
+    check_activations_fit(gate.parent_model, gate.judge.calibration.pixels)
     show_progress("calibrating the FP16 model")
     candidate = gate.calibrate(model)
     show_progress("judging")
@@ -134,7 +134,7 @@ def _check_tensorrt_rules(model: onnx.ModelProto, targets: tuple[Target, ...]) -
 def _make_card(gate: Gate, search: SearchResult, name: str) -> ModelCard:
     """Without labels the evaluation stays the parent's, and ``ece_checked`` is false."""
     parent = gate.parent
-    calibrated_on, judged_on = gate.judge.faces_used
+    calibrated_on, judged_on = gate.judge.calibration.used, gate.judge.held_out.used
     drift = search.gate_result.judgement.drift
     quantization: dict[str, Any] = {
         "calibration": search.calibration,

@@ -24,16 +24,18 @@ from export.tensorrt.graph_rules import tensorrt_problems
 from rankotom_edge.interrupts import redirect_interrupts
 from rankotom_edge.model.artifact import INPUT, Artifact
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.model.tensorrt_engine import (
+from rankotom_edge.model.tensorrt_cache import (
     Device,
-    Engine,
-    complaints,
+    engine_key,
     engine_path,
     engines_folder,
-    key_for,
-    load_tensorrt,
-    this_device,
     timing_path,
+)
+from rankotom_edge.model.tensorrt_engine import (
+    Engine,
+    load_tensorrt,
+    make_error_log,
+    this_device,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def build_engine(artifact: Artifact, folder: Path | None = None) -> BuiltEngine:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RankotomError(f"Cannot make the folder {cache}: {error.strerror}.") from error
-    path = engine_path(key_for(artifact, device), cache)
+    path = engine_path(engine_key(artifact, device), cache)
     check_target(path)
     plan = _build_plan(artifact, timing_path(device, cache))
     with replace_file(path) as temporary:
@@ -113,7 +115,7 @@ def _compare(artifact: Artifact, engine_file: Path) -> float:
 def _build_plan(artifact: Artifact, timing: Path) -> bytes:
     """The serialized engine; the timings of the build are written to ``timing``."""
     trt = load_tensorrt()
-    log, title = complaints(trt), artifact.card.name
+    log, title = make_error_log(trt), artifact.card.name
     try:
         builder: tensorrt.Builder = trt.Builder(log)
     except TypeError:  # what pybind11 raises for a null pointer

@@ -179,7 +179,7 @@ def export(
         refuse("an export without labels", labelled & set(given))
 
     from rankotom_edge.cli.quantize import QuantizeRequest, make_smaller
-    from rankotom_edge.model.machine import this_machine
+    from rankotom_edge.model.target import this_machine
 
     if format_.tensorrt:
         from rankotom_edge.model.tensorrt_engine import this_device
@@ -265,7 +265,7 @@ def _build_engine(model: str) -> dict[str, Any]:
         "engine": str(built.path),
         "device": asdict(built.device),
         "difference": built.difference,
-        "use": artifact.spoken_name,
+        "use": artifact.cli_name,
         "model": artifact.summary(),
     }
 

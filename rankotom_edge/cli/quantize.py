@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from export.judges import Judge
     from export.smaller_model import SmallerModel
     from rankotom_edge.model.artifact import Artifact
-    from rankotom_edge.model.machine import Target
+    from rankotom_edge.model.target import Target
 
 
 WHERE_TO_GET: dict[Literal["ferplus", "rafdb", "affectnet"], str] = {
@@ -94,18 +94,18 @@ def default_output(parent: str, request: QuantizeRequest) -> Path:
 
 def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[str]]:
     """On labelled faces of a data set, or on any faces by agreement with the parent."""
+    from export.faces import labelled_faces, unlabelled_faces
     from export.judges import LabelledJudge, UnlabelledJudge
-    from export.predict import labelled_faces
-    from export.unlabelled import UnlabelledFaces
     from rankotom_edge.face_sets.collect import collect_faces
     from train.data.datasets import data_folder, load_dataset, validation_half
 
     card = parent.card
     if request.unlabelled is not None:
         split = collect_faces(request.unlabelled, card.crop)
-        faces = UnlabelledFaces(split.name, split.calibration, split.held_out)
+        calibration = unlabelled_faces(f"{split.name}/calibrate", split.calibration)
+        held_out = unlabelled_faces(f"{split.name}/judge", split.held_out)
         notes = [split.note] if split.note else []
-        return UnlabelledJudge.of_parent(parent, faces, request.limits), notes
+        return UnlabelledJudge.of_parent(parent, calibration, held_out, request.limits), notes
     trained_on = str(card.recipe.get("dataset", "ferplus"))
     dataset = next((name for name in WHERE_TO_GET if name == trained_on), None)
     if dataset is None:
@@ -121,12 +121,12 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
             "photos, or a recorded session) quantizes and checks agreement with FP32, but not ECE."
         ) from error
     cache = data_folder(None) / "framed"
-    calibration, held_out = (
+    choose, report = (
         labelled_faces(validation_half(valid, which), card.crop, card.labels, cache)
         for which in ("choose", "report")
     )
     judge = LabelledJudge.of_parent(
-        parent, calibration, held_out, request.limits, request.resamples, request.seed
+        parent, choose, report, request.limits, request.resamples, request.seed
     )
     return judge, []
 

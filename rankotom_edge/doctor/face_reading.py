@@ -18,6 +18,7 @@ from rankotom_edge.model.artifact import EMBEDDED, embedded_models, load_artifac
 from rankotom_edge.model.classifier import Classifier, Scores
 from rankotom_edge.model.onnx_runtime import PROVIDERS, providers_here
 from rankotom_edge.model.target import target_warning
+from rankotom_edge.model.tensorrt_cache import engines_folder, engines_of
 
 FACES = 4  # in a trial batch
 TOLERANCE = 1e-3  # of a sum of float32 probabilities. Chosen by eye
@@ -55,7 +56,7 @@ def provider(name: str) -> Finding:
     """Run an inference: that a provider is listed only says how ONNX Runtime was built."""
     chosen = next(known for known in PROVIDERS if known == name)
     with Classifier(load_artifact(models.FP32), provider=chosen) as classifier:
-        classifier.try_out()
+        classifier.check_runs()
         started = time.perf_counter()
         problem = probability_problem(_scores(classifier))
         ms = 1000 * (time.perf_counter() - started) / FACES
@@ -109,10 +110,10 @@ def tensorrt(_: str) -> Finding:
     except RankotomError as error:
         return Finding(False, str(error).removesuffix(engine.INSTALL).strip(), engine.INSTALL)
     device = engine.this_device()
-    folder = engine.engines_folder()
+    folder = engines_folder()
     # The one that ``camera`` prefers comes first; the x86 model cannot become an engine.
     known = [load_artifact(name) for name in (models.FP32, models.INT8_S8S8)]
-    built = [artifact for artifact in known if engine.engines_of(artifact, folder)]
+    built = [artifact for artifact in known if engines_of(artifact, folder)]
     if not built:
         build = f"rankotom-edge export --tensorrt {models.FP32}"
         return Finding(False, f"{device}; no engine of an embedded model in {folder}", build)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calib.errors import RankotomError
 from rankotom_edge.doctor.check import Finding, Probe
-from rankotom_edge.model.machine import Target, this_machine
+from rankotom_edge.model.target import Target, this_machine
 
 CPUINFO = Path("/proc/cpuinfo")
 NO_CAMERA = "plug one in, or go without: rankotom-edge camera --source demo"

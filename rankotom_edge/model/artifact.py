@@ -1,4 +1,4 @@
-"""The model file: one ONNX file that says everything of itself (``card``), read and checked."""
+"""Reads and checks a model file: one ONNX file with its card (``card``) in the metadata."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from importlib import resources
 from pathlib import Path
 
 from calib.errors import RankotomError
-from rankotom_edge.model.card import AGAIN, ModelCard
+from rankotom_edge.model.card import EXPORT_AGAIN, ModelCard
 from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
 
 EMBEDDED = Path(str(resources.files("rankotom_edge.model.embedded")))
 
 INPUT = "faces"
 LOGITS, PROBABILITIES, EVIDENCE = "logits", "probabilities", "evidence"
-# The scalar that divides the logits: an initializer of this name, so that another temperature
-# needs neither torch nor a second export.
+# The initializer that divides the logits: a scalar in the graph, so that it can be changed without
+# torch or a second export.
 TEMPERATURE = "temperature"
-# What a tensor whose numbers lie in another file says of it, as protobuf writes it.
-ELSEWHERE = b"\x0a\x08location"
+# The first bytes of the entry for a tensor whose weights are in another file (protobuf).
+EXTERNAL_DATA = b"\x0a\x08location"
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A model file that was read and whose graph is what its card says."""
+    """A model file whose graph was checked against its card."""
 
     card: ModelCard
     path: Path
@@ -42,8 +42,8 @@ class Artifact:
         return self.path.parent == EMBEDDED
 
     @property
-    def spoken_name(self) -> str:
-        """As a command line takes it: an embedded model's name, or the path."""
+    def cli_name(self) -> str:
+        """How to name it on a command line: an embedded model's name, or the quoted path."""
         return self.path.stem if self.embedded else shlex.quote(str(self.path))
 
     def as_json(self) -> dict[str, object]:
@@ -52,7 +52,7 @@ class Artifact:
         )
 
     def summary(self) -> dict[str, object]:
-        """What a report on the model says of it."""
+        """The entries of a report on the model."""
         return {
             "name": self.card.name,
             "file": self.path.name,
@@ -65,11 +65,11 @@ class Artifact:
 
 
 def load_artifact(named: str) -> Artifact:
-    """An embedded model by its name, or any model file by its path."""
-    return read_artifact(model_path(named))
+    """``named``: the name of an embedded model, or the path of any model file."""
+    return read_artifact(_model_path(named))
 
 
-def model_path(named: str) -> Path:
+def _model_path(named: str) -> Path:
     embedded = embedded_models()
     if named in embedded:
         return embedded[named]
@@ -90,13 +90,13 @@ def read_artifact(path: Path) -> Artifact:
     except OSError as error:
         raise RankotomError(f"Cannot read the model {path}: {error.strerror}.") from error
     try:
-        # A name that is no text in what ONNX Runtime objects to makes it print and try twice.
+        # ONNX Runtime prints when a name in its error message is not valid text.
         with redirect_stdout(io.StringIO()):
             session = open_session(path, optimise=False)
         card = _checked_card(session, content, path)
     except UnicodeDecodeError as error:
         raise RankotomError(
-            f"{path} has bytes that are no text among its words. {AGAIN}"
+            f"{path} has bytes that are no text among its words. {EXPORT_AGAIN}"
         ) from error
     return Artifact(
         card=card,
@@ -109,9 +109,9 @@ def read_artifact(path: Path) -> Artifact:
 
 def _checked_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
     try:
-        if ELSEWHERE in content:
+        if EXTERNAL_DATA in content:
             raise RankotomError(
-                "its weights lie in another file, and ours hold everything. Save it whole "
+                "its weights are in another file, and ours hold everything. Save it in one file "
                 "(onnx.save without external data), or with: rankotom-edge export"
             )
         card = ModelCard.from_metadata(session.get_modelmeta().custom_metadata_map)
@@ -123,47 +123,47 @@ def _checked_card(session: InferenceSession, content: bytes, path: Path) -> Mode
 
 
 def _check_graph(session: InferenceSession, card: ModelCard) -> None:
-    """The graph takes and gives what the card promises."""
+    """Inputs and outputs must be what the card promises."""
     inputs = {given.name: (given.type, given.shape[1:]) for given in session.get_inputs()}
     size, channels = card.crop.size, card.crop.channels
     if inputs != {INPUT: ("tensor(uint8)", [channels, size, size])}:
         raise RankotomError(
             f"its card promises one input, {INPUT}, of bytes [n, {channels}, {size}, {size}]; its "
-            f"graph takes {inputs}. {AGAIN}"
+            f"graph takes {inputs}. {EXPORT_AGAIN}"
         )
     (batch,) = (given.shape[0] for given in session.get_inputs())
     if isinstance(batch, int):
         raise RankotomError(
             f"its graph takes exactly {batch} at a time, and ours take any number of faces. Export "
-            "it with a first dimension that is free, or with: rankotom-edge export"
+            "it with a dynamic batch size, or with: rankotom-edge export"
         )
     outputs = {given.name: (given.type, given.shape[1:]) for given in session.get_outputs()}
     for name in (LOGITS, PROBABILITIES):
         if outputs.get(name) != ("tensor(float)", [len(card.labels)]):
             raise RankotomError(
                 f"its card promises {name} of {len(card.labels)} labels as floats; its graph gives "
-                f"{outputs.get(name, 'none')}. {AGAIN}"
+                f"{outputs.get(name, 'none')}. {EXPORT_AGAIN}"
             )
     if EVIDENCE in outputs:
         kind, shape = outputs[EVIDENCE]
         if kind != "tensor(float)" or len(shape) != 3 or shape[0] != len(card.labels):
             raise RankotomError(
-                f"its {EVIDENCE} is to be a map of floats for each of {len(card.labels)} labels; "
-                f"its graph gives {outputs[EVIDENCE]}. {AGAIN}"
+                f"its {EVIDENCE} must be a map of floats for each of {len(card.labels)} labels; "
+                f"its graph gives {outputs[EVIDENCE]}. {EXPORT_AGAIN}"
             )
 
 
 def _check_temperature(content: bytes, card: ModelCard) -> None:
-    """By the bytes that ``export.artifact_writer.set_temperature`` leaves: a TensorProto's name (field 8),
-    then four bytes of raw data (field 9). To import onnx for it takes ten times as long as to read
-    the file (100 and 10 ms on a Zen 3), at every start of the camera."""
+    """Finds the bytes that ``export.artifact_writer.set_temperature`` writes: a TensorProto's name
+    (field 8), then four bytes of raw data (field 9). To import onnx instead would take ten times as
+    long as to read the file, at every start of the camera."""
     mark = b"\x42" + bytes([len(TEMPERATURE)]) + TEMPERATURE.encode() + b"\x4a\x04"
     start = content.find(mark) + len(mark)
     if start < len(mark) or start + 4 > len(content):
-        raise RankotomError(f"its graph has no temperature where ours have it. {AGAIN}")
+        raise RankotomError(f"its graph has no temperature where ours have it. {EXPORT_AGAIN}")
     (divisor,) = struct.unpack_from("<f", content, start)
     if not math.isclose(divisor, card.temperature, rel_tol=1e-6):
         raise RankotomError(
             f"its card promises a temperature of {card.temperature:g}; its graph divides by "
-            f"{divisor:g}. {AGAIN}"
+            f"{divisor:g}. {EXPORT_AGAIN}"
         )

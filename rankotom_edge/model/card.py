@@ -1,7 +1,7 @@
-"""What a model file says of itself: the fields of its ``metadata_props``, written and read back.
+"""The model card: what a model file says of itself, in its ``metadata_props``.
 
-Every entry under ``rankotom.`` is a field of ``ModelCard``; text as it is, the rest as JSON.
-Unknown entries are passed over, so that a later version may add some.
+Every entry under ``rankotom.`` is a field of ``ModelCard``: text as it is, the rest as JSON.
+Unknown entries are ignored, so that a later version may add some.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from calib.arrays import as_classes
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from rankotom_edge.faces.crop import Channels, Framing
-from rankotom_edge.model.machine import TARGETS
+from rankotom_edge.model.target import TARGETS
 
 FORMAT = 1
 PREFIX = "rankotom."
 PRECISIONS = ("fp32", "fp16", "int8")
 KEYS = {"evaluation": "figures"}  # in the file, where it is not the field's own name
-AGAIN = "The file is damaged or was changed; export it again."
+EXPORT_AGAIN = "The file is damaged or was changed; export it again."
 
 
 @dataclass(frozen=True)
 class FacesUsed:
-    """Which faces a number was taken from.
+    """The faces that a model was calibrated or measured on.
 
     ``sha256`` is over the pixels as the network saw them, in order, then the labels as 64-bit
     little-endian integers: another picture, crop, order or label gives another hash.
@@ -47,7 +47,7 @@ class FacesUsed:
 
 @dataclass(frozen=True)
 class CropContract:
-    """What the network takes: faces of this size, grey or RGB, with eyes and mouth in place."""
+    """The input of the network: size, grey or RGB, and where the eyes and the mouth are."""
 
     size: int
     channels: Channels
@@ -85,19 +85,19 @@ class ModelCard(MeasuredModel):
     mirror: bool  # the graph also reads each face's mirror image, and averages the two
     temperature: float  # already applied in the graph
     recipe: Mapping[str, Any]
-    parent: str  # SHA-256 of the file that this one was made from
+    parent: str  # SHA-256 of the checkpoint or model file that it was made from
     calibrated_on: tuple[FacesUsed, ...]
     measured_on: FacesUsed
     licence: str
     created_by: str
-    # Later entries; files from before them are as good as ever.
-    targets: tuple[str, ...] = ()  # the machines that it was made small for; none: any
-    quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was made small
-    offsets: tuple[float, ...] = ()  # one a label, already in the logits; fitted on calibrated_on
+    # Added later; older files do not have them.
+    targets: tuple[str, ...] = ()  # the machines that it was quantized for; empty: any
+    quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was quantized
+    offsets: tuple[float, ...] = ()  # one per label, already in the logits; fitted on calibrated_on
 
     @property
     def layers_in_fp32(self) -> tuple[str, ...]:
-        """Of a quantized model: those that never are bytes, and those that the gate restored."""
+        """Of a quantized model: the layers never quantized, and those that the gate restored."""
         return tuple(self.quantization.get("layers_in_fp32", ()))
 
     def as_json(self) -> dict[str, object]:
@@ -141,9 +141,9 @@ class ModelCard(MeasuredModel):
             and entry.default_factory is MISSING
         ]
         if missing:
-            raise RankotomError(f"it says nothing of its {', '.join(missing)}. {AGAIN}")
+            raise RankotomError(f"it says nothing of its {', '.join(missing)}. {EXPORT_AGAIN}")
         return cls(
-            **{name: _parsed(key, entries[key]) for name, key in keys.items() if key in entries}
+            **{name: _parse(key, entries[key]) for name, key in keys.items() if key in entries}
         )
 
 
@@ -164,7 +164,7 @@ def _check_format(found: str | None) -> None:
             "unknown. Make one with: rankotom-edge export"
         )
     if not (found.isdecimal() and len(found) < 10):
-        raise RankotomError(f"its format is {_shortened(found)!r}, not a number. {AGAIN}")
+        raise RankotomError(f"its format is {_shorten(found)!r}, not a number. {EXPORT_AGAIN}")
     if int(found) > FORMAT:
         raise RankotomError(
             f"it is of format {found}, and this version reads up to {FORMAT}. "
@@ -178,7 +178,7 @@ def _as_text(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _parsed(name: str, text: str) -> Any:
+def _parse(name: str, text: str) -> Any:
     try:
         return _PARSERS.get(name, str)(text)
     except (
@@ -186,24 +186,24 @@ def _parsed(name: str, text: str) -> Any:
         TypeError,
         KeyError,
         AttributeError,
-        OverflowError,  # an integer beyond all floats
-        RecursionError,  # a thousand brackets
+        OverflowError,  # an integer too large for a float
+        RecursionError,  # brackets nested too deep
     ) as error:
         raise RankotomError(
-            f"its {name} does not read: {_shortened(text)!r} ({error}). {AGAIN}"
+            f"its {name} does not read: {_shorten(text)!r} ({error}). {EXPORT_AGAIN}"
         ) from error
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _from_json(text: str) -> Any:
-    return json.loads(text, parse_float=_finite, parse_constant=_finite)
+def _load_json(text: str) -> Any:
+    return json.loads(text, parse_float=_finite_number, parse_constant=_finite_number)
 
 
-def _finite(digits: str) -> float:
-    """Python reads Infinity, NaN and 1e999, which it could not write again."""
+def _finite_number(digits: str) -> float:
+    """Refuse Infinity, NaN and 1e999, which Python reads but cannot write as JSON."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"a number in place of {digits}")
@@ -211,7 +211,7 @@ def _finite(digits: str) -> float:
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    names = _from_json(text)
+    names = _load_json(text)
     if not isinstance(names, list) or not names:
         raise ValueError("a list of names")
     return as_classes(names, len(names))
@@ -232,7 +232,7 @@ def _quantization(text: str) -> Mapping[str, Any]:
 
 
 def _targets(text: str) -> tuple[str, ...]:
-    names = _from_json(text)
+    names = _load_json(text)
     if not (isinstance(names, list) and all(name in TARGETS for name in names)):
         raise ValueError(f"a list of {', '.join(TARGETS)}")
     return tuple(names)
@@ -246,7 +246,7 @@ def _temperature(text: str) -> float:
 
 
 def _offsets(text: str) -> tuple[float, ...]:
-    offsets = _from_json(text)
+    offsets = _load_json(text)
     if not isinstance(offsets, list):
         raise ValueError("a list of numbers")
     _check_numbers(offsets)
@@ -264,7 +264,7 @@ def _flag(text: str) -> bool:
 
 
 def _record(text: str) -> Mapping[str, Any]:
-    record = _from_json(text)
+    record = _load_json(text)
     if not isinstance(record, dict):
         raise ValueError("a JSON object")
     return record
@@ -278,7 +278,7 @@ def _check_numbers(values: Iterable[object]) -> None:
 
 def _recipe(text: str) -> Mapping[str, Any]:
     recipe = _record(text)
-    for run in recipe.get("runs", []):  # those whose mean it is
+    for run in recipe.get("runs", []):  # whose weights were averaged
         str(run["name"])
     return recipe
 
@@ -290,7 +290,7 @@ _PARSERS = {
     "temperature": _temperature,
     "precision": _precision,
     "recipe": _recipe,
-    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _from_json(text)),
+    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _load_json(text)),
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
     "figures": lambda text: Evaluation.from_json(_record(text)),
     "targets": _targets,

@@ -1,4 +1,4 @@
-"""Faces in, calibrated probabilities out, by ONNX Runtime or a TensorRT engine."""
+"""Classifies faces: crops in, calibrated probabilities out, by ONNX Runtime or TensorRT."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,22 +19,23 @@ from rankotom_edge.model.onnx_runtime import (
     open_session,
     providers_here,
 )
-from rankotom_edge.model.target import at_home, needs_exact_arithmetic
-from rankotom_edge.model.tensorrt_engine import Engine, any_engines, engines_folder, open_engine
+from rankotom_edge.model.target import is_made_for, needs_exact_arithmetic
+from rankotom_edge.model.tensorrt_cache import engines_folder, has_engines
+from rankotom_edge.model.tensorrt_engine import Engine, open_engine
 
 Float32Array: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """A row for each face, a column for each of the model's labels."""
+    """One row per face, one column per label of the model."""
 
     logits: Float32Array  # (n, k)
     probabilities: Float32Array  # (n, k), calibrated
     evidence: Float32Array | None = None  # (n, k, height, width): where each logit comes from
 
 
-READS_INSTEAD: dict[Provider, str] = {
+FALLBACK: dict[Provider, str] = {
     "cpu": "The CPU reads the faces instead.",
     "cuda": "ONNX Runtime reads the faces on the GPU instead.",
     "tensorrt": "ONNX Runtime's TensorRT provider reads the faces instead, slow to start.",
@@ -42,7 +43,8 @@ READS_INSTEAD: dict[Provider, str] = {
 
 
 class Classifier(Closing):
-    """By ONNX Runtime on ``provider``, or by an ``engine`` of the same file, closed with it."""
+    """Runs on ONNX Runtime with ``provider``, or on a TensorRT ``engine`` of the same file, which
+    is closed with it."""
 
     def __init__(
         self,
@@ -62,14 +64,14 @@ class Classifier(Closing):
         self._outputs = [LOGITS, PROBABILITIES] + [EVIDENCE] * artifact.has_evidence
 
     def classify(self, faces: Image) -> Scores:
-        """``faces``: (n, channels, size, size), as ``crop`` gives them; n may be 0."""
+        """``faces``: (n, channels, size, size), as ``faces.crop`` returns them; n may be 0."""
         self._check(faces)
         if len(faces) == 0:
-            return self._nothing()
+            return self._empty_scores()
         return Scores(*self._session.run(self._outputs, {INPUT: faces}))
 
-    def try_out(self) -> None:
-        """A provider may load and still not run; one face of nothing shows it."""
+    def check_runs(self) -> None:
+        """Classify one black face: a provider may load and still not run."""
         if (
             not isinstance(self._session, Engine)
             and self._session.get_providers()[0] != PROVIDERS[self.provider]
@@ -79,8 +81,8 @@ class Classifier(Closing):
         try:
             self.classify(np.zeros((1, crop.channels, crop.size, crop.size), np.uint8))
         except REFUSALS as error:
-            words = str(error).strip().splitlines()[0]
-            raise RankotomError(f"The {self.provider} provider does not run: {words}") from error
+            reason = str(error).strip().splitlines()[0]
+            raise RankotomError(f"The {self.provider} provider does not run: {reason}") from error
 
     def close(self) -> None:
         if isinstance(self._session, Engine):
@@ -95,7 +97,7 @@ class Classifier(Closing):
                 f"{crop.size}); these are {faces.shape} of {faces.dtype}. Cut them with its crop."
             )
 
-    def _nothing(self) -> Scores:
+    def _empty_scores(self) -> Scores:
         shapes = {output.name: output.shape[1:] for output in self._session.get_outputs()}
         return Scores(*(np.zeros((0, *shapes[name]), np.float32) for name in self._outputs))
 
@@ -106,10 +108,11 @@ def fastest_classifier(
     threads: int = 1,
     engines: Path | None = None,
 ) -> tuple[Classifier, str | None]:
-    """On the GPU where that works, else on the CPU and why, in one line.
+    """A classifier on the GPU where that works, otherwise on the CPU; and in one line why the
+    faster ones do not work, or None.
 
-    An engine of ours that fits comes first. ONNX Runtime's own TensorRT provider only when TensorRT
-    is asked for: it builds its engine at every start, for minutes.
+    A TensorRT engine in the cache comes first. ONNX Runtime's own TensorRT provider is used only on
+    request: it builds its engine at every start, for minutes.
     """
     here = providers_here()
     if wanted == "cuda" and wanted not in here:
@@ -119,41 +122,43 @@ def fastest_classifier(
         )
     reasons: list[str] = []
     folder = engines_folder(engines)
-    if wanted == "tensorrt" or (wanted == "auto" and any_engines(folder)):
+    if wanted == "tensorrt" or (wanted == "auto" and has_engines(folder)):
         try:
-            return _tried(Classifier(artifact, engine=open_engine(artifact, folder))), None
+            return _checked(Classifier(artifact, engine=open_engine(artifact, folder))), None
         except RankotomError as error:
             reasons.append(str(error))
-    for provider in _worth_trying(wanted, artifact.card):
+    for provider in _gpu_providers(wanted, artifact.card):
         if provider in here:
             try:
-                classifier = _tried(Classifier(artifact, threads, provider))
+                classifier = _checked(Classifier(artifact, threads, provider))
             except RankotomError as error:
                 if provider == wanted == "cuda":
                     raise
                 reasons.append(str(error))
             else:
-                return classifier, _one_line(reasons, provider)
-    return Classifier(artifact, threads), _one_line(reasons, "cpu")
+                return classifier, _fallback_words(reasons, provider)
+    return Classifier(artifact, threads), _fallback_words(reasons, "cpu")
 
 
-def _worth_trying(wanted: Provider | Literal["auto"], card: ModelCard) -> tuple[Provider, ...]:
-    """Before the CPU, in this order; of itself it does not leave a CPU that the model is for."""
+def _gpu_providers(wanted: Provider | Literal["auto"], card: ModelCard) -> tuple[Provider, ...]:
+    """To try in this order before the CPU; none by default if the model is made for this CPU."""
     if wanted == "tensorrt":
         return ("tensorrt", "cuda")
-    if wanted == "cpu" or (wanted == "auto" and at_home(card) and not at_home(card, "cuda")):
+    if wanted == "cpu" or (
+        wanted == "auto" and is_made_for(card) and not is_made_for(card, "cuda")
+    ):
         return ()
     return ("cuda",)
 
 
-def _tried(classifier: Classifier) -> Classifier:
+def _checked(classifier: Classifier) -> Classifier:
     try:
-        classifier.try_out()
+        classifier.check_runs()
     except RankotomError:
         classifier.close()
         raise
     return classifier
 
 
-def _one_line(reasons: list[str], provider: Provider) -> str | None:
-    return " ".join([*reasons, READS_INSTEAD[provider]]) if reasons else None
+def _fallback_words(reasons: list[str], provider: Provider) -> str | None:
+    return " ".join([*reasons, FALLBACK[provider]]) if reasons else None

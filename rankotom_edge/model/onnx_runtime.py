@@ -1,6 +1,7 @@
-"""The one place that imports ONNX Runtime, because it must be told first not to call out.
+"""Opens ONNX Runtime sessions. No other module imports ONNX Runtime, because telemetry must be
+switched off first.
 
-From 1.29 on it looks up an events host and leaves a device id in the user's cache, unless
+From 1.29 on it looks up a telemetry host and writes a device id into the user's cache, unless
 ``ORT_DISABLE_TELEMETRY`` is set before the import; its own switch comes too late.
 """
 
@@ -25,7 +26,7 @@ PROVIDERS: dict[Provider, str] = {
 }
 
 ERRORS_ONLY = 3
-# Each is an Exception of its own; they share no base class.
+# These exceptions share no base class.
 REFUSALS = (
     state.Fail,
     state.InvalidArgument,
@@ -39,7 +40,7 @@ onnxruntime.set_default_logger_severity(ERRORS_ONLY)
 
 
 def providers_here() -> tuple[Provider, ...]:
-    """What this build of ONNX Runtime can be asked for; whether it works, only a try can tell."""
+    """The providers of this build of ONNX Runtime; whether one works, only a run can tell."""
     built = onnxruntime.get_available_providers()
     return tuple(name for name, provider in PROVIDERS.items() if provider in built)
 
@@ -47,10 +48,10 @@ def providers_here() -> tuple[Provider, ...]:
 def open_session(
     model: Path | bytes, threads: int = 1, optimise: bool = True, provider: Provider = "cpu"
 ) -> InferenceSession:
-    """A model, ready to run; what ``provider`` cannot run, the CPU does, or the GPU's other one.
+    """Operators that ``provider`` cannot run fall back to CUDA (from TensorRT) or to the CPU.
 
-    One thread: with a busy neighbour two were slower in every case that was measured. No spinning
-    between frames: a waiting thread must not burn the battery.
+    One thread by default: `rankotom-edge bench` prints what more would gain. Threads do not spin
+    between frames: a waiting thread must not drain the battery.
     """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY

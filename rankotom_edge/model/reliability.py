@@ -43,7 +43,7 @@ class Knot(NamedTuple):
 
 
 def reliability_at(bins: Sequence[Bin], confidence: float) -> float | None:
-    """The accuracy of the faces read at this confidence; None below the lowest that was measured."""
+    """The accuracy of the faces read at this confidence; None below the lowest measured one."""
     curve = reliability_curve(bins)
     if confidence < curve[0].confidence:
         return None

@@ -1,20 +1,17 @@
-"""A TensorRT engine: the cache of one model file on one device, found by its key and run there.
+"""Runs a TensorRT engine through the same interface as an ONNX Runtime session.
 
-Neither TensorRT nor CUDA is imported before an engine is there to be run. They are called by names
-that TensorRT 10.3 to 11.4 and cuda-python 12.6 to 13.4 all have; a test holds that line.
+Neither TensorRT nor CUDA is imported before there is an engine to run. All names called exist in
+TensorRT 10.3 to 11.4 and cuda-python 12.6 to 13.4 (tests/export/tensorrt/test_names.py checks it).
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import math
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +19,10 @@ from numpy.typing import NDArray
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
 from rankotom_edge.model.artifact import INPUT, Artifact
-from rankotom_edge.model.embedded import INT8_S8S8
+from rankotom_edge.model.tensorrt_cache import Device, engines_of, find_engine, no_engine
 
 if TYPE_CHECKING:
     import tensorrt
-
-ENGINES = Path("~/.cache/rankotom-edge/engines")
-SUFFIX = ".engine"
-# Between the parts of a file name; quote() escapes it inside them.
-BETWEEN = "+"
-# A GPU's name may have 255 bytes, and each may become three characters.
-LONGEST_PART = 100
 
 INSTALL = (
     "On a Jetson it comes with JetPack: make the venv with --system-site-packages. "
@@ -40,119 +30,20 @@ INSTALL = (
 )
 
 
-@dataclass(frozen=True)
-class Device:
-    tensorrt: str  # its version
-    gpu: str
-
-    def __str__(self) -> str:
-        return f"TensorRT {self.tensorrt} on {self.gpu}"
-
-
-@dataclass(frozen=True)
-class EngineKey:
-    """All that an engine depends on: with another of any of these it must be built again."""
-
-    model_sha256: str
-    tensorrt: str
-    gpu: str
-    precision: str
-
-    @property
-    def file_name(self) -> str:
-        parts = (self.model_sha256, self.precision, self.tensorrt, self.gpu)
-        return BETWEEN.join(map(_safe, parts)) + SUFFIX
-
-
-def key_for(artifact: Artifact, device: Device) -> EngineKey:
-    return EngineKey(artifact.sha256, device.tensorrt, device.gpu, artifact.card.precision)
-
-
-def engines_folder(given: Path | None = None) -> Path:
-    return (given or ENGINES).expanduser()
-
-
-def engine_path(key: EngineKey, folder: Path) -> Path:
-    return folder / key.file_name
-
-
-def timing_path(device: Device, folder: Path) -> Path:
-    """Where a build keeps what it timed, to the gain of the next one on the same device."""
-    return folder / f"timing{BETWEEN}{_safe(device.tensorrt)}{BETWEEN}{_safe(device.gpu)}.cache"
-
-
-def engines_of(artifact: Artifact, folder: Path) -> tuple[Path, ...]:
-    """Engines of this very file, for whatever device."""
-    others = BETWEEN.join("***")
-    return tuple(sorted(folder.glob(f"{_safe(artifact.sha256)}{BETWEEN}{others}{SUFFIX}")))
-
-
-def any_engines(folder: Path) -> bool:
-    """Of this model file or another, such as an older one of the same name."""
-    return any(folder.glob(f"*{SUFFIX}"))
-
-
-def find_engine(artifact: Artifact, device: Device, folder: Path) -> Path:
-    """The engine of this file for this device; else an error that says what is there instead."""
-    path = engine_path(key_for(artifact, device), folder)
-    if path.is_file():
-        return path
-    stale = ", ".join(str(_built_for(found)) for found in engines_of(artifact, folder))
-    if stale:
-        raise RankotomError(
-            f"The TensorRT engine of {artifact.card.name} is stale: built for {stale}; this is "
-            f"{device} ({how_to_build(artifact)})."
-        )
-    raise RankotomError(_no_engine(artifact, folder))
-
-
 def open_engine(artifact: Artifact, folder: Path) -> Engine:
-    """Asks for TensorRT only where there is an engine for it to run."""
+    """Loads TensorRT only if there is an engine for it to run."""
     if not engines_of(artifact, folder):
-        raise RankotomError(_no_engine(artifact, folder))
+        raise no_engine(artifact, folder)
     return Engine(find_engine(artifact, this_device(), folder))
-
-
-def how_to_build(artifact: Artifact) -> str:
-    card = artifact.card
-    if card.precision == "int8" and "tensorrt" not in card.targets:
-        way = (
-            f"rankotom-edge export --tensorrt, then camera --model {INT8_S8S8}"
-            if artifact.embedded
-            else "rankotom-edge export --int8 --tensorrt, of its FP32 parent"
-        )
-        return f"TensorRT takes no file that is made for {' and '.join(card.targets)}: {way}"
-    return f"to build it: rankotom-edge export --tensorrt {artifact.spoken_name}"
-
-
-def _no_engine(artifact: Artifact, folder: Path) -> str:
-    others = len(list(folder.glob(f"*{SUFFIX}")))
-    beside = f" as it is now; those in {folder} are of other model files" if others else ""
-    named = f"{artifact.card.name}{beside}"
-    return f"There is no TensorRT engine of {named} ({how_to_build(artifact)})."
-
-
-def _built_for(path: Path) -> Device:
-    _, _, version, gpu = path.name.removesuffix(SUFFIX).split(BETWEEN)
-    return Device(unquote(version), unquote(gpu))
-
-
-def _safe(part: str) -> str:
-    """As part of a file name, on any file system; other parts give other names."""
-    quoted = quote(part, safe="")
-    if len(quoted) <= LONGEST_PART:
-        return quoted
-    digest = hashlib.sha256(part.encode()).hexdigest()[:16]
-    return f"{quoted[: LONGEST_PART - len(digest)]}{digest}"
 
 
 def this_device() -> Device:
     trt, cuda = load_tensorrt(), load_cuda()
     try:
-        checked(cuda, cuda.cudaGetDeviceCount())
-        properties = checked(cuda, cuda.cudaGetDeviceProperties(0))
+        check_cuda(cuda, cuda.cudaGetDeviceCount())
+        properties = check_cuda(cuda, cuda.cudaGetDeviceProperties(0))
     except RuntimeError as error:
-        # cuda-python 12.6, where there is no libcuda.so.1; later ones answer error 35.
+        # cuda-python 12.6 without libcuda.so.1; later versions return error 35.
         raise RankotomError(f"There is no NVIDIA driver here ({error}).") from error
     return Device(str(trt.__version__), properties.name.split(b"\0")[0].decode(errors="replace"))
 
@@ -163,7 +54,9 @@ def load_tensorrt() -> ModuleType:
     except ModuleNotFoundError as error:
         raise RankotomError(f"TensorRT is not installed. {INSTALL}") from error
     except (ImportError, OSError) as error:
-        raise RankotomError(f"TensorRT is here and does not load: {error}. {INSTALL}") from error
+        raise RankotomError(
+            f"TensorRT is installed but does not load: {error}. {INSTALL}"
+        ) from error
 
 
 def load_cuda() -> ModuleType:
@@ -176,8 +69,8 @@ def load_cuda() -> ModuleType:
         ) from error
 
 
-def checked(cuda: ModuleType, answer: tuple[Any, ...]) -> Any:
-    """What a call to CUDA gave beside its error, which is told in words."""
+def check_cuda(cuda: ModuleType, answer: tuple[Any, ...]) -> Any:
+    """The value that a call to CUDA returned; its error code is raised in words."""
     error, *values = answer
     if error == cuda.cudaError_t.cudaSuccess:
         return values[0] if values else None
@@ -189,19 +82,19 @@ def checked(cuda: ModuleType, answer: tuple[Any, ...]) -> Any:
             "older CUDA (then: pip install 'cuda-python<13')."
         )
     if error == cuda.cudaError_t.cudaErrorMemoryAllocation:
-        out_of_memory()
+        raise_out_of_memory()
     _, words = cuda.cudaGetErrorString(error)
     raise RankotomError(f"CUDA failed ({error.name}): {words.decode(errors='replace')}.")
 
 
-def out_of_memory() -> NoReturn:
+def raise_out_of_memory() -> NoReturn:
     raise RankotomError(
         "The GPU's memory is full. Close what else uses it (a Jetson shares it with all programs)."
     )
 
 
-class Complaints:
-    """TensorRT's errors, kept to be told in one line where it would print them."""
+class ErrorLog:
+    """Collects TensorRT's errors, which it would print, so that one line can report them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,34 +106,34 @@ class Complaints:
 
     def raise_for(self, attempt: str) -> NoReturn:
         if any("out of memory" in error.lower() for error in self.errors):
-            out_of_memory()
+            raise_out_of_memory()
         raise RankotomError(f"{attempt}: {self.errors[0] if self.errors else 'no reason given'}.")
 
 
-def complaints(trt: ModuleType) -> Complaints:
-    """The bindings take only heirs of a class of theirs, which is not there before the import."""
-    kept: Complaints = type("TensorRTComplaints", (Complaints, trt.ILogger), {})()
-    return kept
+def make_error_log(trt: ModuleType) -> ErrorLog:
+    """The bindings take only subclasses of their own class, which exists only after the import."""
+    log: ErrorLog = type("TensorRTErrorLog", (ErrorLog, trt.ILogger), {})()
+    return log
 
 
 class Output(NamedTuple):
     name: str
-    shape: tuple[int, ...]  # for as many faces as it takes at once
+    shape: tuple[int, ...]  # for the largest batch
 
 
 class Engine(Closing):
-    """Runs like a session of ONNX Runtime; more faces at once than it was built for, in parts."""
+    """More faces than the largest batch it was built for are run in parts."""
 
     def __init__(self, path: Path) -> None:
         trt, self._cuda = load_tensorrt(), load_cuda()
-        self._log = complaints(trt)
+        self._log = make_error_log(trt)
         try:
             content = path.read_bytes()
         except OSError as error:
             raise RankotomError(f"Cannot read the engine {path}: {error.strerror}.") from error
         try:
             runtime: tensorrt.Runtime = trt.Runtime(self._log)
-        except TypeError:  # pybind11's word for a null pointer
+        except TypeError:  # how pybind11 reports a null pointer
             self._log.raise_for(f"TensorRT {trt.__version__} does not start")
         engine: tensorrt.ICudaEngine | None = runtime.deserialize_cuda_engine(content)
         if engine is None:
@@ -254,23 +147,23 @@ class Engine(Closing):
         names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
         self._types = {name: trt.nptype(engine.get_tensor_dtype(name)) for name in names}
         largest = tuple(engine.get_tensor_profile_shape(INPUT, 0)[-1])
-        self._most_faces: int = largest[0]
+        self._max_batch: int = largest[0]
         with ExitStack() as stack:
-            # The last first: each needs the one before it.
+            # In reverse order: each needs the one before it.
             for _ in self._held:
                 stack.callback(self._held.pop)
-            self._stream = checked(self._cuda, self._cuda.cudaStreamCreate())
+            self._stream = check_cuda(self._cuda, self._cuda.cudaStreamCreate())
             stack.callback(self._cuda.cudaStreamDestroy, self._stream)
             context.set_input_shape(INPUT, largest)
             self._shapes = {name: tuple(context.get_tensor_shape(name)) for name in names}
-            self._memory = {name: self._room_for(name, stack) for name in names}
+            self._memory = {name: self._allocate(name, stack) for name in names}
             for name, address in self._memory.items():
                 context.set_tensor_address(name, address)
             self._resources = stack.pop_all()
 
-    def _room_for(self, name: str, stack: ExitStack) -> int:
+    def _allocate(self, name: str, stack: ExitStack) -> int:
         size = math.prod(self._shapes[name]) * np.dtype(self._types[name]).itemsize
-        address = checked(self._cuda, self._cuda.cudaMalloc(size))
+        address = check_cuda(self._cuda, self._cuda.cudaMalloc(size))
         stack.callback(self._cuda.cudaFree, address)
         return int(address)
 
@@ -279,19 +172,19 @@ class Engine(Closing):
 
     def run(self, outputs: list[str], feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
         faces = np.ascontiguousarray(feeds[INPUT])
-        starts = range(0, len(faces), self._most_faces)
-        parts = [self._run(outputs, faces[start : start + self._most_faces]) for start in starts]
+        starts = range(0, len(faces), self._max_batch)
+        parts = [self._run(outputs, faces[start : start + self._max_batch]) for start in starts]
         return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
     def _run(self, outputs: list[str], faces: NDArray[Any]) -> list[NDArray[Any]]:
         cuda, stream = self._cuda, self._stream
         context: tensorrt.IExecutionContext = self._held[-1]
-        inwards = cuda.cudaMemcpyKind.cudaMemcpyHostToDevice
-        outwards = cuda.cudaMemcpyKind.cudaMemcpyDeviceToHost
-        copied = cuda.cudaMemcpyAsync(
-            self._memory[INPUT], faces.ctypes.data, faces.nbytes, inwards, stream
+        to_device = cuda.cudaMemcpyKind.cudaMemcpyHostToDevice
+        to_host = cuda.cudaMemcpyKind.cudaMemcpyDeviceToHost
+        status = cuda.cudaMemcpyAsync(
+            self._memory[INPUT], faces.ctypes.data, faces.nbytes, to_device, stream
         )
-        checked(cuda, copied)
+        check_cuda(cuda, status)
         taken = context.set_input_shape(INPUT, faces.shape)
         if not (taken and context.execute_async_v3(int(stream))):
             self._log.raise_for("TensorRT did not run its engine")
@@ -299,12 +192,12 @@ class Engine(Closing):
         for name in outputs:
             answer = np.empty(tuple(context.get_tensor_shape(name)), self._types[name])
             address = self._memory[name]
-            copied = cuda.cudaMemcpyAsync(
-                answer.ctypes.data, address, answer.nbytes, outwards, stream
+            status = cuda.cudaMemcpyAsync(
+                answer.ctypes.data, address, answer.nbytes, to_host, stream
             )
-            checked(cuda, copied)
+            check_cuda(cuda, status)
             answers.append(answer)
-        checked(cuda, cuda.cudaStreamSynchronize(stream))
+        check_cuda(cuda, cuda.cudaStreamSynchronize(stream))
         return answers
 
     def close(self) -> None:

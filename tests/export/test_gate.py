@@ -12,7 +12,7 @@ from export.gate import Gate, add_size_and_speed
 from export.judges import LabelledJudge
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.latency import Latencies
-from rankotom_edge.model.machine import Target
+from rankotom_edge.model.target import Target
 
 YES = Verdict(True, (), ("Flips 1.9 %: too few to be sure.",))
 FASTER, SLOWER = Latencies(5.0, 2.0), Latencies(5.0, 6.0)

@@ -20,7 +20,7 @@ import pytest
 from calib.emotions import EMOTIONS
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.model.machine import this_machine
+from rankotom_edge.model.target import this_machine
 from rankotom_edge.readings.error_budget import confidence_needed
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for(
         (["--source", "demo", "--device", "0"], "not both"),
         (["--source", "demo", "--model", "nothing"], "There is no model 'nothing'"),
         (["--source", "demo", "--max-error", "much"], "write 20% or 0.2"),
-        (["--source", "demo", "--max-error", "150%"], "not between 0 and 100 %"),
+        (["--source", "demo", "--max-error", "150%"], "not a share between 0 and 100 %"),
         (["--source", "demo", "--record-video"], "--record DIR"),
         (["--source", "demo", "--json", "/no/such/folder/file"], "No such file"),
         (["--source", "demo", "--json", "/dev/full"], "No space left on device"),

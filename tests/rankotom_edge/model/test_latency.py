@@ -14,8 +14,8 @@ from rankotom_edge.model.latency import (
     compare_latency,
     interleaved_medians,
 )
-from rankotom_edge.model.machine import this_machine
 from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
+from rankotom_edge.model.target import this_machine
 
 
 def test_every_round_calls_each_once_and_the_medians_are_milliseconds() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankotom_edge.model import machine, target
+from rankotom_edge.model import target
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.classifier import Classifier
@@ -27,7 +27,7 @@ def test_a_machine_is_known_by_its_name(
     name: str, kind: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: name)
-    assert machine.this_machine() == kind
+    assert target.this_machine() == kind
 
 
 @pytest.mark.usefixtures("on_x86")
