@@ -1,6 +1,7 @@
 """Draw hands, masks, mugs and the like in front of a face.
 
-There are few labelled pictures of covered faces, so covers are drawn over bare ones.
+There are few labelled pictures of covered faces, so covers are drawn over bare ones. Their shapes
+and colours are chosen by eye.
 """
 
 import math

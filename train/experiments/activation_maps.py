@@ -80,7 +80,7 @@ def main(
         return load_crops(faces, crop.size, crop.channels, framing, folder / "framed")
 
     fer = pixels(validation_half(load_dataset("ferplus", folder, "valid"), "report"))
-    fr = pixels(load_dataset("lfw", folder, "train"), FERPLUS_FRAMING)[:4000]
+    fr = pixels(load_dataset("lfw", folder, "train"), FERPLUS_FRAMING)[:4000]  # enough to choose
     classifier = Classifier(artifact)
     fer_faces, fr_faces = (classify_faces(classifier, faces) for faces in (fer, fr))
     fer_taken: set[int] = set()
