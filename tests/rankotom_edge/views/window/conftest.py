@@ -12,8 +12,8 @@ from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import Quality
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.blend import find_blend
+from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls

@@ -1,0 +1,53 @@
+"""The words for a reading, the same in every view."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rankotom_edge.model.card import MeasuredModel
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.views.wording import calibration_words, headline, named_emotions, percent
+
+
+def test_a_sure_reading_has_its_confidence_and_how_often_that_is_right(
+    showing: Any, reliability: Reliability
+) -> None:
+    words = headline(showing.reading(happiness=0.83), reliability)
+    right = reliability.at(0.83)
+    assert right is not None
+    assert (words.title, words.number) == ("happiness", "83 %")
+    assert words.detail == f"right {round(100 * right)} times in 100"
+
+
+def test_a_blend_has_both_shares(showing: Any, reliability: Reliability) -> None:
+    reading = showing.reading(happiness=0.52, surprise=0.31)
+    words = headline(reading, reliability)
+    assert (words.title, words.number) == ("happily surprised", "52 + 31")
+    assert words.detail == "happiness 52 + surprise 31"
+    assert named_emotions(reading) == ("happiness", "surprise")
+
+
+def test_an_unsure_reading_has_its_reason_and_names_no_emotion(
+    showing: Any, reliability: Reliability
+) -> None:
+    reading = showing.reading(happiness=0.5, reason="turned away")
+    words = headline(reading, reliability)
+    assert (words.title, words.number, words.detail) == ("unsure", "", "turned away")
+    assert named_emotions(reading) == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.0, "0 %"), (0.834, "83 %"), (0.994, "99 %"), (0.9951, ">99 %")]
+)
+def test_a_share_is_in_whole_per_cent_and_never_100(share: float, words: str) -> None:
+    assert percent(share) == words
+
+
+def test_the_calibration_of_a_model_is_said_if_it_was_measured(model: MeasuredModel) -> None:
+    evaluation = model.evaluation
+    ece = evaluation.metrics["ece"]
+    assert ece.value is not None
+    assert calibration_words(evaluation) == f"ECE {100 * ece.value:.1f} %, 1,789 faces"
+    unknown = evaluation.metrics | {"ece": replace(ece, value=None)}
+    assert calibration_words(replace(evaluation, metrics=unknown)) is None
