@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calib.agreement import Agreement, measure_agreement
 from calib.arrays import FloatArray
@@ -22,8 +21,8 @@ from calib.metrics import ece, nll
 from calib.predictions import Predictions
 from calib.resampling import RESAMPLES
 from calib.temperature import at_bound, fit_temperature, match_temperature, softmax
-from export.predict import LabelledFaces, predict, run_model
-from export.unlabelled import UnlabelledFaces
+from export.faces import Faces, LabelledFaces
+from export.predict import predict, run_model
 from rankotom_edge.model.artifact import PROBABILITIES, Artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
@@ -32,8 +31,6 @@ from rankotom_edge.model.onnx_runtime import open_session
 MAX_ACCURACY_DROP = 0.2  # more than a small sample or another data set explains
 MIN_FACES = 20
 ROUNDING = 1e-3  # of a temperature that is fitted twice on the same faces
-
-Faces = NDArray[np.uint8]  # (n, channels, size, size)
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,10 @@ class Judge(Protocol):
     """Logits are (n, classes)."""
 
     @property
-    def calibration_faces(self) -> Faces: ...
+    def calibration(self) -> Faces: ...
 
     @property
-    def held_out_faces(self) -> Faces: ...
-
-    @property
-    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
-        """The calibration faces and the held-out faces, for the card."""
+    def held_out(self) -> Faces: ...
 
     def fit_temperature(self, logits: FloatArray) -> float:
         """From logits of the calibration faces."""
@@ -111,18 +104,6 @@ class LabelledJudge:
         on_calibration, on_held_out = predict(parent, calibration), predict(parent, held_out)
         check_parent_accuracy(parent.card, on_calibration, calibration.used)
         return cls(calibration, held_out, on_calibration, on_held_out, limits, resamples, seed)
-
-    @property
-    def calibration_faces(self) -> Faces:
-        return self.calibration.pixels
-
-    @property
-    def held_out_faces(self) -> Faces:
-        return self.held_out.pixels
-
-    @property
-    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
-        return self.calibration.used, self.held_out.used
 
     def fit_temperature(self, logits: FloatArray) -> float:
         """Fit it, and divide out the factor by which these faces would change the parent's.
@@ -168,32 +149,23 @@ class LabelledJudge:
 class UnlabelledJudge:
     """Judges by agreement; ``parent_on_*`` are the parent's own probabilities."""
 
-    faces: UnlabelledFaces
+    calibration: Faces
+    held_out: Faces
     parent_on_calibration: FloatArray
     parent_on_held_out: FloatArray
     classes: tuple[str, ...]
     limits: Limits = DEFAULT_LIMITS
 
     @classmethod
-    def of_parent(cls, parent: Artifact, faces: UnlabelledFaces, limits: Limits) -> UnlabelledJudge:
+    def of_parent(
+        cls, parent: Artifact, calibration: Faces, held_out: Faces, limits: Limits
+    ) -> UnlabelledJudge:
         session, title = open_session(parent.path), f"running {parent.card.name}"
         on_calibration, on_held_out = (
-            run_model(session, pixels, (PROBABILITIES,), title)[0].astype(np.float64)
-            for pixels in (faces.calibration, faces.held_out)
+            run_model(session, faces.pixels, (PROBABILITIES,), title)[0].astype(np.float64)
+            for faces in (calibration, held_out)
         )
-        return cls(faces, on_calibration, on_held_out, parent.card.labels, limits)
-
-    @property
-    def calibration_faces(self) -> Faces:
-        return self.faces.calibration
-
-    @property
-    def held_out_faces(self) -> Faces:
-        return self.faces.held_out
-
-    @property
-    def faces_used(self) -> tuple[FacesUsed, FacesUsed]:
-        return self.faces.used
+        return cls(calibration, held_out, on_calibration, on_held_out, parent.card.labels, limits)
 
     def fit_temperature(self, logits: FloatArray) -> float:
         return match_temperature(logits, self.parent_on_calibration)

@@ -15,7 +15,8 @@ import typer
 from calib.errors import RankotomError, exit_on_error
 from calib.evaluation import evaluate
 from export.artifact_writer import write_artifact
-from export.predict import labelled_faces, predict
+from export.faces import labelled_faces
+from export.predict import predict
 from rankotom_edge.model.artifact import Artifact, read_artifact
 from train.data.datasets import DatasetName, FaceSet, data_folder, load_dataset, validation_half
 

@@ -77,7 +77,7 @@ def search_int8(gate: Gate, show_progress: ShowProgress) -> SearchResult:
     results = []
     for calibration in CALIBRATIONS:
         show_progress(f"calibrating: {calibration}")
-        ranges = activation_ranges(model, gate.judge.calibration_faces, calibration, scheme)
+        ranges = activation_ranges(model, gate.judge.calibration.pixels, calibration, scheme)
         candidate = gate.calibrate(quantize(model, ranges, scheme, frozenset()))
         results.append((calibration, candidate, ranges))
     _, candidate, ranges = min(results, key=lambda each: each[1].degradation.nll)

@@ -22,7 +22,8 @@ from calib.offsets import fit_offsets
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
 from export.artifact_writer import TEMPERATURE, stage_artifact
-from export.predict import LabelledFaces, labelled_faces, run_model
+from export.faces import LabelledFaces, labelled_faces
+from export.predict import run_model
 from rankotom_edge import __version__
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, Framing
 from rankotom_edge.model.artifact import (

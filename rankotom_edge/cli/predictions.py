@@ -116,7 +116,8 @@ def load_predictions(named: str, options: FacesOptions) -> ModelPredictions:
         from calib.prediction_files import read_predictions
 
         return ModelPredictions(read_predictions(Path(named)), {"file": Path(named).name})
-    from export.predict import labelled_faces, predict
+    from export.faces import labelled_faces
+    from export.predict import predict
     from rankotom_edge.model.artifact import embedded_models, load_artifact
     from train.data.datasets import data_folder
 

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from calib.predictions import Predictions
+from export.faces import LabelledFaces, faces_hash
 from export.int8 import CALIBRATIONS, prepare
 from export.judges import LabelledJudge
-from export.predict import LabelledFaces, faces_hash
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.model.artifact import Artifact

@@ -1,17 +1,16 @@
-"""What a model says about a data set: the same labels, the same order, the same numbers."""
+"""Predictions of a model file on a data set are those of the live classifier."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from calib.emotions import EMOTIONS
-from calib.errors import RankotomError
-from export.predict import faces_hash, labelled_faces, predict
+from export.faces import labelled_faces
+from export.predict import predict, run_model
 from rankotom_edge.model.artifact import Artifact
-from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.onnx_runtime import open_session
 from train.data.datasets import FaceSet, load_dataset
 
 
@@ -23,9 +22,9 @@ def faces(made_ferplus: Path) -> FaceSet:
 def test_predictions_are_the_classifiers_own(
     faces: FaceSet, tiny_artifact: Artifact, tmp_path: Path
 ) -> None:
-    asked = labelled_faces(faces, tiny_artifact.card.crop, EMOTIONS, tmp_path)
-    predictions = predict(tiny_artifact, asked)
-    scores = Classifier(tiny_artifact).classify(np.array(asked.pixels))
+    labelled = labelled_faces(faces, tiny_artifact.card.crop, EMOTIONS, tmp_path)
+    predictions = predict(tiny_artifact, labelled)
+    scores = Classifier(tiny_artifact).classify(np.array(labelled.pixels))
     np.testing.assert_allclose(predictions.probabilities, scores.probabilities, atol=1e-6)
     np.testing.assert_array_equal(predictions.labels, faces.labels)
     assert predictions.votes is not None
@@ -33,36 +32,10 @@ def test_predictions_are_the_classifiers_own(
     assert predictions.classes == EMOTIONS
 
 
-def test_a_data_set_that_knows_fewer_emotions_is_matched_by_name(
-    faces: FaceSet, tiny_card: ModelCard, tmp_path: Path
-) -> None:
-    fewer = replace(
-        faces,
-        classes=("fear", "neutral"),
-        labels=np.arange(len(faces)) % 2,
-        votes=np.tile([3.0, 7.0], (len(faces), 1)),
-    )
-    asked = labelled_faces(fewer, tiny_card.crop, EMOTIONS, tmp_path)
-    assert asked.labels[:3].tolist() == [6, 0, 6]
-    assert asked.votes is not None
-    assert asked.votes[0].tolist() == [7, 0, 0, 0, 0, 0, 3, 0]
-
-
-def test_a_data_set_with_other_labels_or_none_cannot_judge(
-    faces: FaceSet, tiny_card: ModelCard, tmp_path: Path
-) -> None:
-    with pytest.raises(RankotomError, match="contempt"):
-        labelled_faces(faces, tiny_card.crop, EMOTIONS[:7], tmp_path)
-    unlabelled = replace(faces, classes=(), labels=None, votes=None)
-    with pytest.raises(RankotomError, match="no labels"):
-        labelled_faces(unlabelled, tiny_card.crop, EMOTIONS, tmp_path)
-
-
-def test_the_hash_tells_other_pixels_other_labels_and_another_order() -> None:
-    pixels = np.arange(32, dtype=np.uint8).reshape(2, 1, 4, 4)
-    labels = np.array([0, 1])
-    same = faces_hash(pixels.copy(), labels.copy())
-    assert faces_hash(pixels, labels) == same
-    assert faces_hash(pixels[::-1], labels) != same
-    assert faces_hash(pixels + 1, labels) != same
-    assert faces_hash(pixels, labels[::-1]) != same
+def test_batches_give_the_outputs_of_all_faces_in_order(tiny_artifact: Artifact) -> None:
+    faces = np.random.default_rng(0).integers(0, 256, (130, 1, 32, 32), dtype=np.uint8)
+    session = open_session(tiny_artifact.path)
+    logits, probabilities = run_model(session, faces, ("logits", "probabilities"))
+    assert logits.shape == probabilities.shape == (130, 8)
+    last = session.run(["logits"], {"faces": faces[-1:]})[0]
+    np.testing.assert_allclose(logits[-1:], last, atol=1e-5)

@@ -12,7 +12,7 @@ import pytest
 
 from calib.errors import RankotomError
 from export.artifact_writer import write_artifact
-from export.predict import labelled_faces
+from export.faces import labelled_faces
 from export.remeasure import remeasure
 from rankotom_edge.model.artifact import Artifact, read_artifact
 from train.data.datasets import load_dataset, validation_half

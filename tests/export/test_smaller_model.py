@@ -96,7 +96,7 @@ def test_the_drift_tells_all_that_the_report_shows(int8: SmallerModel, fp32: Art
 def test_the_file_answers_as_the_gate_heard_it(int8: SmallerModel, judge: LabelledJudge) -> None:
     assert int8.artifact is not None
     assert int8.judgement.drift is not None
-    scores = Classifier(int8.artifact).classify(judge.held_out_faces)
+    scores = Classifier(int8.artifact).classify(judge.held_out.pixels)
     parent = judge.parent_on_held_out.predicted
     assert np.mean(scores.logits.argmax(axis=1) != parent) == pytest.approx(
         int8.judgement.drift.flips.rate
@@ -132,7 +132,7 @@ def test_ranges_that_are_too_narrow_for_faces_are_caught(
     """Grey noise has less contrast than faces, so its ranges cut off what faces do. Pictures of
     noise in place of faces do not come this far: test_judges.py, test_photos.py."""
     random = np.random.default_rng(0)
-    noise = random.integers(126, 130, judge.calibration_faces.shape, dtype=np.uint8)
+    noise = random.integers(126, 130, judge.calibration.pixels.shape, dtype=np.uint8)
     monkeypatch.setattr("export.int8.evenly_spaced", lambda faces, count: noise[:64])
     smaller = make_smaller_model(
         fp32, judge, "int8", "x86", tmp_path / "out.onnx", allow_slower=True

@@ -16,7 +16,8 @@ from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from calib.temperature import fit_temperature
 from export.artifact_writer import TEMPERATURE
-from export.predict import LabelledFaces, labelled_faces, predict
+from export.faces import LabelledFaces, labelled_faces
+from export.predict import predict
 from export.to_onnx import (
     Exported,
     calibrate_network,
