@@ -110,19 +110,16 @@ class ReadingOptions:
         ),
     ] = embedded.DEFAULT
     max_error: Annotated[
-        float,
+        str,
         typer.Option(
-            parser=parse_share,
             metavar="SHARE",
             help=(
                 "The error budget: how often a reading may be wrong before it is called unsure. "
-                "The model's reliability table turns it into a confidence threshold. "
-                r"[dim]\[default: 50%][/]"
+                "The model's reliability table turns it into a confidence threshold."
             ),
-            show_default=False,
             rich_help_panel=MODEL,
         ),
-    ] = 0.5
+    ] = "50%"
     reach: Annotated[
         Literal["auto", "short", "full"],
         typer.Option(
@@ -153,9 +150,11 @@ class ReadingOptions:
         ),
     ] = 1
 
-    def check(self) -> None:
-        if not 0 < self.max_error < 1:
+    def error_budget(self) -> float:
+        budget = parse_share(self.max_error)
+        if not 0 < budget < 1:
             raise typer.BadParameter("--max-error must be more than 0 and less than 100 %")
+        return budget
 
 
 def camera(
@@ -177,8 +176,9 @@ def camera(
     if source.list_devices:
         print_cameras()
         return
-    for options in (source, output, reading):
-        options.check()
+    source.check()
+    output.check()
+    max_error = reading.error_budget()
     shown = view.resolve(output.json)
     if shown != "web":
         web.check_unused()
@@ -207,7 +207,7 @@ def camera(
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         reader = stack.enter_context(
-            open_reader(classifier, reading.reach, reading.max_error, stills=opened.photographs)
+            open_reader(classifier, reading.reach, max_error, stills=opened.photographs)
         )
         artifact = classifier.artifact
 
@@ -219,7 +219,7 @@ def camera(
                 fps=opened.fps,
                 still=opened.still,
                 photographs=opened.photographs,
-                options={"max_error": reading.max_error, "reach": reading.reach},
+                options={"max_error": max_error, "reach": reading.reach},
             )
             return Recorder(output.record or Path(SESSIONS), metadata, output.record_video)
 

@@ -46,7 +46,9 @@ def test_report_json_and_plot_agree(tmp_path: Path) -> None:
     assert {each["faces"] for each in written["comparison"]} == {1, 4}
     first = written["comparison"][0]
     assert first["speedup"] == pytest.approx(first["against_ms"] / first["model_ms"], abs=0.01)
-    assert number_in(page, r"(\d+) frames a second") == pytest.approx(written["throughput"], abs=0.51)
+    assert number_in(page, r"(\d+) frames a second") == pytest.approx(
+        written["throughput"], abs=0.51
+    )
     assert number_in(page, r"classify\D+([\d.]+)") == pytest.approx(
         written["stages"]["classify"]["p50_ms"], abs=0.006
     )

@@ -1,10 +1,12 @@
-"""``evaluate`` and ``drift`` of model files on a data set."""
+"""``rankotom-edge evaluate`` of predictions files, and of models on a data set."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,7 +17,6 @@ from calib.errors import RankotomError
 from calib.prediction_files import read_predictions
 from export.artifact_writer import write_artifact
 from rankotom_edge.cli.app import app
-from rankotom_edge.cli.predictions import caveat
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
 
@@ -24,6 +25,7 @@ CONTRACT = {
     "n", "accuracy", "ece", "aece", "mce", "nll", "brier", "top2_match", "temperature",
     "intervals", "bins", "per_class", "model",
 }  # fmt: skip
+HEAVY = {"torch", "cv2", "mediapipe", "onnxruntime", "matplotlib"}
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKOTOM_DATA", str(tmp_path / "cache"))
 
 
-def run(*arguments: str, status: int = 0) -> str:
+def ask(*arguments: str, status: int = 0) -> str:
     environment = {"COLUMNS": "100", "NO_COLOR": "1"}
     finished = CliRunner(env=environment).invoke(app, [*arguments, *QUICK], catch_exceptions=False)
     assert finished.exit_code == status, finished.output
@@ -40,19 +42,9 @@ def run(*arguments: str, status: int = 0) -> str:
 
 def evaluated(model: str, data: Path, *arguments: str) -> dict[str, object]:
     figures: dict[str, object] = json.loads(
-        run("evaluate", "--model", model, "--data", str(data), *arguments, "--json", "-")
+        ask("evaluate", "--model", model, "--data", str(data), *arguments, "--json", "-")
     )
     return figures
-
-
-@pytest.fixture(scope="module")
-def blunt(
-    tiny_artifact: Artifact, tiny_card: ModelCard, tmp_path_factory: pytest.TempPathFactory
-) -> Artifact:
-    """The same graph at a temperature that leaves no confidence."""
-    card = replace(tiny_card, name="blunt", temperature=50.0)
-    path = tmp_path_factory.mktemp("blunt") / "blunt.onnx"
-    return write_artifact(onnx.load(tiny_artifact.path), card, path)
 
 
 def test_a_model_is_measured_on_a_split_and_keeps_the_contract(
@@ -105,66 +97,9 @@ def test_the_report_names_the_model_and_the_faces(
     tiny_artifact: Artifact, made_ferplus: Path
 ) -> None:
     model = ["--model", str(tiny_artifact.path), "--data", str(made_ferplus)]
-    page = run("evaluate", *model, "--half", "report")
+    page = ask("evaluate", *model, "--half", "report")
     assert page.lstrip().startswith("tiny on ferplus/valid/report  20 faces")
     assert "Note:" not in page
-
-
-@pytest.mark.parametrize(
-    ("fitted", "arguments", "words"),
-    [
-        ("ferplus/valid/choose", [], "some of these faces fitted the temperature; --half report"),
-        (
-            "ferplus/valid/choose",
-            ["--half", "choose"],
-            "these faces fitted the temperature; --half",
-        ),
-        (
-            "ferplus/valid",
-            ["--half", "report"],
-            "these faces fitted the temperature; that on other",
-        ),
-        ("ferplus/valid/choose", ["--half", "report"], None),
-        ("ferplus/valid/choose", ["--split", "test"], None),
-    ],
-)
-def test_faces_that_fitted_the_temperature_are_told(
-    tiny_artifact: Artifact,
-    tiny_card: ModelCard,
-    made_ferplus: Path,
-    tmp_path: Path,
-    fitted: str,
-    arguments: list[str],
-    words: str | None,
-) -> None:
-    card = replace(tiny_card, calibrated_on=(FacesUsed(fitted, 20, "1" * 64),))
-    path = str(write_artifact(onnx.load(tiny_artifact.path), card, tmp_path / "fitted.onnx").path)
-    for command in (["evaluate", "--model", path], ["drift", path, path]):
-        page = " ".join(run(*command, "--data", str(made_ferplus), *arguments).split())
-        assert page.count("Note: ") == (words is not None)
-        assert f"Note: {words}" in page or words is None
-
-
-def test_the_same_faces_are_known_under_another_name() -> None:
-    here, there = (FacesUsed(name, 20, "1" * 64) for name in ("mine/valid", "ferplus/choose"))
-    assert str(caveat(here, [there])).startswith("these faces fitted")
-    assert caveat(replace(here, sha256="2" * 64), [there]) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "words"),
-    [
-        ("ferplus/valid", 3_579, "1,790 of these 3,579 faces fitted"),
-        ("ferplus/valid", 2_000, "some of these faces fitted"),
-        ("ferplus/valid", 240, "some of these faces fitted"),
-        ("mine/valid", 3_579, "some of these faces fitted"),
-    ],
-)
-def test_how_many_faces_fitted_is_said_only_where_all_of_the_split_are_here(
-    name: str, count: int, words: str
-) -> None:
-    fitted = FacesUsed(f"{name}/choose", 1_790, "1" * 64)
-    assert str(caveat(FacesUsed(name, count, "2" * 64), [fitted])).startswith(words)
 
 
 def test_where_json_has_standard_output_the_note_is_on_standard_error(
@@ -175,7 +110,7 @@ def test_where_json_has_standard_output_the_note_is_on_standard_error(
     arguments = ["evaluate", "--model", str(model), "--data", str(made_ferplus), "--json", "-"]
     finished = CliRunner().invoke(app, [*arguments, *QUICK], catch_exceptions=False)
     assert json.loads(finished.stdout)["n"] == 40
-    assert finished.stderr.startswith("note: these faces fitted")
+    assert finished.stderr.startswith("note: these faces were used to fit")
 
 
 def test_saved_predictions_give_the_same_figures(
@@ -183,7 +118,7 @@ def test_saved_predictions_give_the_same_figures(
 ) -> None:
     saved = tmp_path / "saved.npz"
     asked = evaluated(str(tiny_artifact.path), made_ferplus, "--save-predictions", str(saved))
-    read = json.loads(run("evaluate", str(saved), "--json", "-"))
+    read = json.loads(ask("evaluate", str(saved), "--json", "-"))
     for name in ("accuracy", "ece", "aece", "nll", "top2_match", "bins", "intervals"):
         assert read[name] == asked[name]
     assert read["data"] is None
@@ -216,58 +151,6 @@ def test_a_split_that_is_not_there_is_named(tiny_artifact: Artifact, made_ferplu
         evaluated(str(tiny_artifact.path), made_ferplus, "--split", "train")
 
 
-def test_two_models_are_compared_on_the_same_faces(
-    tiny_artifact: Artifact, blunt: Artifact, made_ferplus: Path
-) -> None:
-    page = run(
-        "drift", str(tiny_artifact.path), str(blunt.path), "--data", str(made_ferplus),
-        "--ece-limit", "1", "--aece-limit", "1", "--json", "-",
-    )  # fmt: skip
-    figures = json.loads(page)
-    assert figures["flips"]["rate"] == 0
-    assert figures["change"]["accuracy"] == 0
-    assert figures["reference"]["model"]["name"] == "tiny"
-    assert figures["candidate"]["model"]["name"] == "blunt"
-    assert figures["candidate"]["temperature"] == 50
-    assert figures["size_ratio"] == pytest.approx(blunt.bytes / tiny_artifact.bytes)
-    assert figures["confidence_shift"]["mean"] < 0
-    assert (figures["data"]["name"], figures["data"]["count"]) == ("ferplus/valid", 40)
-
-
-def test_drift_names_the_faces(
-    tiny_artifact: Artifact, blunt: Artifact, made_ferplus: Path
-) -> None:
-    models = [str(tiny_artifact.path), str(blunt.path), "--data", str(made_ferplus)]
-    limits = ["--ece-limit", "1", "--aece-limit", "1"]
-    page = run("drift", *models, *limits)
-    assert page.lstrip().startswith("tiny  →  blunt on ferplus/valid  the same 40 faces")
-
-
-def test_a_model_is_compared_with_predictions(
-    tiny_artifact: Artifact, made_ferplus: Path, tmp_path: Path
-) -> None:
-    saved = tmp_path / "saved.npz"
-    evaluated(str(tiny_artifact.path), made_ferplus, "--save-predictions", str(saved))
-    figures = json.loads(
-        run(
-            "drift", str(saved), str(tiny_artifact.path), "--data", str(made_ferplus), "--json", "-"
-        )
-    )
-    assert figures["change"]["nll"] == 0
-    assert figures["size_ratio"] is None
-
-
-def test_predictions_of_other_faces_are_refused(
-    tiny_artifact: Artifact, made_ferplus: Path, tmp_path: Path
-) -> None:
-    np.savez(tmp_path / "other.npz", logits=np.zeros((40, 8)), labels=np.zeros(40, np.int64))
-    with pytest.raises(RankotomError, match="label"):
-        run(
-            "drift", str(tiny_artifact.path), str(tmp_path / "other.npz"),
-            "--data", str(made_ferplus),
-        )  # fmt: skip
-
-
 def test_measuring_a_model_needs_no_torch(tiny_artifact: Artifact, made_ferplus: Path) -> None:
     script = (
         "import sys; sys.modules['torch'] = None\nfrom rankotom_edge.cli.app import main; main()"
@@ -281,3 +164,103 @@ def test_measuring_a_model_needs_no_torch(tiny_artifact: Artifact, made_ferplus:
     )
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["n"] == 40
+
+
+def test_measuring_predictions_needs_neither_torch_nor_cv2_nor_matplotlib(
+    loaded_modules: Callable[..., Any],
+    files: dict[str, Path],
+) -> None:
+    loaded = loaded_modules("evaluate", str(files["good"]), "--json", "-", *QUICK)
+    assert "numpy" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (f"{'n' * 300}.csv", "File name too long"),
+        (f"{'n' * 300}.npz", "File name too long"),
+        ("n" * 300, "File name too long"),
+        ("memory.csv", "Input/output error"),
+        ("memory.npz", "Input/output error"),
+        ("folder", "Expected predictions (.npz or .csv), a model file (.onnx)"),
+        ("folder", "folder is a folder."),
+        ("notes.txt", "notes.txt is none of these."),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_one_line(
+    run: Callable[..., Any], tmp_path: Path, name: str, words: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    for suffix in ("csv", "npz"):
+        (tmp_path / f"memory.{suffix}").symlink_to("/proc/self/mem")
+    finished = run("evaluate", str(tmp_path / name))
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: ")
+    assert finished.stderr.count("\n") == 1
+    assert words in finished.stderr
+
+
+def test_a_file_that_is_no_npz_is_an_error_without_a_traceback(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.npz"
+    broken.write_text("not a zip file")
+    finished = run("evaluate", str(broken))
+    assert finished.returncode == 2
+    assert "Traceback" not in finished.stderr
+
+
+def test_json_on_standard_output_stands_alone_and_keeps_the_contract(
+    run: Callable[..., Any],
+    files: dict[str, Path],
+) -> None:
+    figures = json.loads(run("evaluate", str(files["good"]), "--json", "-", *QUICK).stdout)
+    assert figures["n"] == 400
+    assert {
+        "accuracy", "ece", "aece", "mce", "nll", "brier", "top2_match", "temperature",
+        "intervals", "floor", "bins", "per_class", "model", "compounds",
+    } <= figures.keys()  # fmt: skip
+    assert figures["temperature"] is None
+    assert len(figures["bins"]) == 15
+    assert figures["bins"][0].keys() == {"low", "high", "count", "confidence", "accuracy"}
+    low, high = figures["intervals"]["ece"]
+    assert 0 <= low <= high <= 1
+    assert figures["model"] == {"file": "good.npz"}
+
+
+def test_without_votes_what_needs_them_is_null(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "bare.npz"
+    np.savez(path, probabilities=np.full((20, 4), 0.25), labels=np.arange(20) % 4)
+    figures = json.loads(run("evaluate", str(path), "--json", "-", *QUICK).stdout)
+    assert figures["top2_match"] is None
+    assert figures["compounds"] is None
+
+
+def test_one_face_and_one_class_are_enough_for_a_report(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "one.npz"
+    np.savez(path, probabilities=[[1.0]], labels=[0], votes=[[3]])
+    finished = run("evaluate", str(path), *QUICK, "--plot", str(tmp_path / "one.png"))
+    assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "one.png").is_file()
+
+
+def test_csv_is_read_as_npz_is(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_text("probability:sad,probability:glad,label\n0.9,0.1,sad\n0.2,0.8,glad\n")
+    figures = json.loads(run("evaluate", str(path), "--json", "-", *QUICK).stdout)
+    assert figures["accuracy"] == 1.0
+    assert list(figures["per_class"]) == ["sad", "glad"]
+
+
+def test_the_same_seed_gives_the_same_figures(
+    run: Callable[..., Any], files: dict[str, Path]
+) -> None:
+    first, second = (
+        run("evaluate", str(files["good"]), "--json", "-", *QUICK, "--seed", "7").stdout
+        for _ in range(2)
+    )
+    assert first == second

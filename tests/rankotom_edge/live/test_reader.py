@@ -29,7 +29,7 @@ def test_the_face_of_the_demo_is_found_cropped_and_read(reader: Reader) -> None:
     (reading,) = read_demo(reader, 20)[-1].readings
     assert reading.top == "happiness"
     assert reading.crop is not None
-    assert reading.crop.shape == (1, 64, 64)
+    assert reading.crop.shape == (1, 48, 48)
     assert reading.evidence is not None
     assert float(reading.probabilities.sum()) == pytest.approx(1)
 
