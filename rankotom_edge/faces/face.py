@@ -30,17 +30,13 @@ class Face:
 
     def transform(self, motion: Similarity) -> Face:
         """The face after the motion; its box grows with it but stays upright."""
-        move, growth = motion.apply, abs(motion.turn)
-        x, y = move(self.centre)
+        growth, (x, y) = abs(motion.turn), motion.apply(self.centre)
         width, height = self.box[2] * growth, self.box[3] * growth
-        return Face(
-            box=(x - width / 2, y - height / 2, width, height),
-            left_eye=move(self.left_eye),
-            right_eye=move(self.right_eye),
-            nose=move(self.nose),
-            mouth=move(self.mouth),
-            score=self.score,
+        left_eye, right_eye, nose, mouth = map(
+            motion.apply, (self.left_eye, self.right_eye, self.nose, self.mouth)
         )
+        box = (x - width / 2, y - height / 2, width, height)
+        return Face(box, left_eye, right_eye, nose, mouth, self.score)
 
 
 def overlap(one: Face, other: Face) -> float:

@@ -1,14 +1,8 @@
 """Rejects what only resembles a face: a printed skull, a pattern, a hand.
 
-Two tests apply to every detection of the second pass:
-
-- **Geometry.** Eyes, nose, mouth and box must lie as they can in a face (``is_plausible``). The
-  points and the box come from the same network; in faces they agree, elsewhere often not.
-- **Evidence.** A new face must score well several times in a row before it gets a number
-  (``add_evidence``). A face that scores 0.9 needs three detections; a dark or blurred one scores
-  less and needs more. A false face rarely scores well twice.
-
-A photograph or a good drawing of a face passes, as it should.
+Points and box must lie as they can in a face (``is_plausible``), and a new face must score well in
+several detections before it gets a number (``add_evidence``): three at a score of 0.9, more for a
+dark or blurred face. A photograph or a good drawing of a face passes, as it should.
 """
 
 from rankotom_edge.faces.face import Face

@@ -53,75 +53,70 @@ class Track:
         moved = self.velocity * min(now - self.found_at, KEEPS_MOVING)
         return self.found, self.found.transform(Similarity(1 + 0j, moved))
 
+    def is_alone(self, tracks: Sequence[Track], face: Face | None = None) -> bool:
+        """Whether no other visible face is near this one (or near ``face``, its new place)."""
+        place = face or self.face
+        return not any(
+            are_neighbours(place, other.face)
+            for other in tracks
+            if other is not self and other.placed
+        )
 
-def is_alone(track: Track, tracks: Sequence[Track], face: Face | None = None) -> bool:
-    """Whether no other visible face is near this one (or near ``face``, its new place)."""
-    place = face or track.face
-    return not any(
-        are_neighbours(place, other.face) for other in tracks if other is not track and other.placed
-    )
+    def accept_if_clear(self) -> Track:
+        """For sources whose frames come too seldom to collect evidence."""
+        is_clear = self.placed and self.face.score >= CLEAR_SCORE
+        return replace(self, evidence=ENOUGH_EVIDENCE) if is_clear else self
 
+    def lose_sight(self, tracks: Sequence[Track]) -> Track:
+        """A face that can no longer be followed. It is searched for at once."""
+        behind = self.behind or any(
+            self.is_soon_behind(other) for other in tracks if other is not self and other.placed
+        )
+        return replace(self, placed=False, searched_at=-math.inf, behind=behind)
 
-def accept_if_clear(track: Track) -> Track:
-    """For sources whose frames come too seldom to collect evidence."""
-    is_clear = track.placed and track.face.score >= CLEAR_SCORE
-    return replace(track, evidence=ENOUGH_EVIDENCE) if is_clear else track
+    def is_soon_behind(self, other: Track) -> bool:
+        """Whether two faces are one behind the other, or will be if both keep moving."""
+        closing = self.velocity - other.velocity
+        return any(
+            overlap(self.face.transform(Similarity(1 + 0j, closing * seconds)), other.face) > HIDDEN
+            for seconds in SOON
+        )
 
+    def average_velocity(self, face: Face, seconds: float) -> complex:
+        """The track's velocity after it moved to ``face`` within ``seconds``."""
+        if self.lost or seconds <= 0:
+            return self.velocity
+        step = complex(*face.centre) - complex(*self.face.centre)
+        weight = -math.expm1(-seconds / VELOCITY_TIME)
+        return self.velocity + weight * (step / seconds - self.velocity)
 
-def lose_sight(track: Track, tracks: Sequence[Track]) -> Track:
-    """A face that can no longer be followed. It is searched for at once."""
-    behind = track.behind or any(
-        is_soon_behind(track, other) for other in tracks if other is not track and other.placed
-    )
-    return replace(track, placed=False, searched_at=-math.inf, behind=behind)
+    def mark_found(self, face: Face, appearance: Appearance, now: float) -> Track:
+        """After a detection. A newcomer's appearance is replaced: at first half may be hidden."""
+        weight = 1.0 if self.number is None else APPEARANCE_WEIGHT
+        return replace(
+            self,
+            face=face,
+            appearance=update_appearance(self.appearance, appearance, weight),
+            evidence=min(1.0, add_evidence(self.evidence, face.score)),
+            found_at=now,
+            searched_at=now,
+            placed=True,
+            found=face,
+            behind=False,
+        )
 
+    def mark_missed(self, others: Iterable[Face], now: float) -> Track | None:
+        """After a search that did not detect it; None if it never got a number.
 
-def is_soon_behind(track: Track, other: Track) -> bool:
-    """Whether two faces are one behind the other, or will be if both keep moving."""
-    closing = track.velocity - other.velocity
-    return any(
-        overlap(track.face.transform(Similarity(1 + 0j, closing * seconds)), other.face) > HIDDEN
-        for seconds in SOON
-    )
-
-
-def average_velocity(track: Track, face: Face, seconds: float) -> complex:
-    """The track's velocity after it moved to ``face`` within ``seconds``."""
-    if track.lost or seconds <= 0:
-        return track.velocity
-    step = complex(*face.centre) - complex(*track.face.centre)
-    weight = -math.expm1(-seconds / VELOCITY_TIME)
-    return track.velocity + weight * (step / seconds - track.velocity)
-
-
-def mark_found(track: Track, face: Face, appearance: Appearance, now: float) -> Track:
-    """After a detection. A newcomer's appearance is replaced: at first half may be hidden."""
-    weight = 1.0 if track.number is None else APPEARANCE_WEIGHT
-    return replace(
-        track,
-        face=face,
-        appearance=update_appearance(track.appearance, appearance, weight),
-        evidence=min(1.0, add_evidence(track.evidence, face.score)),
-        found_at=now,
-        searched_at=now,
-        placed=True,
-        found=face,
-        behind=False,
-    )
-
-
-def mark_missed(track: Track, others: Iterable[Face], now: float) -> Track | None:
-    """After a search that did not detect it; None if it never got a number.
-
-    A face that another person's face overlaps is behind it: to follow it would follow the other.
-    """
-    if track.number is None:
-        return None
-    behind = track.placed and any(overlap(track.face, other) > HIDDEN for other in others)
-    return replace(
-        track,
-        face=replace(track.face, score=0.0),
-        searched_at=now,
-        placed=track.placed and not behind,
-        behind=track.behind or behind,
-    )
+        A face that another person's face overlaps is behind it, and is not followed further.
+        """
+        if self.number is None:
+            return None
+        behind = self.placed and any(overlap(self.face, other) > HIDDEN for other in others)
+        return replace(
+            self,
+            face=replace(self.face, score=0.0),
+            searched_at=now,
+            placed=self.placed and not behind,
+            behind=self.behind or behind,
+        )

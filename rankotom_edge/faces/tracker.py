@@ -37,16 +37,7 @@ from rankotom_edge.faces.second_pass import (
     detect_in_half,
     remove_duplicates,
 )
-from rankotom_edge.faces.track import (
-    HIDDEN,
-    Track,
-    accept_if_clear,
-    average_velocity,
-    is_alone,
-    lose_sight,
-    mark_found,
-    mark_missed,
-)
+from rankotom_edge.faces.track import HIDDEN, Track
 from rankotom_edge.frame import Frame, Image
 
 # Chosen by eye; `make crossings` prints how often people keep their numbers, `make bench` what the
@@ -159,10 +150,10 @@ class Tracker:
             can_follow = continuous and track.placed and unseen <= FOLLOW_UNFOUND
             face = follow_face(last.grey, frame.grey, track.face) if can_follow else None
             if face is not None:
-                velocity = average_velocity(track, face, frame.time - last.time)
+                velocity = track.average_velocity(face, frame.time - last.time)
                 tracks.append(replace(track, face=face, velocity=velocity))
             elif unseen <= track.memory:
-                tracks.append(lose_sight(track, self._tracks) if track.placed else track)
+                tracks.append(track.lose_sight(self._tracks) if track.placed else track)
         # Where every face could be followed it is the same scene: no motion survives a cut.
         all_followed = tracks and all(track.placed for track in tracks)
         if not all_followed and is_scene_cut(make_thumbnail(last.grey), make_thumbnail(frame.grey)):
@@ -225,7 +216,7 @@ class Tracker:
         appearances = [measure_appearance(frame.image, face) for face in detections]
         costs = np.full((len(tracks), len(detections)), math.inf)
         for row, track in enumerate(tracks):
-            alone = is_alone(track, tracks)
+            alone = track.is_alone(tracks)
             for column, (face, seen) in enumerate(zip(detections, appearances, strict=True)):
                 costs[row, column] = min(
                     follow_cost(track, face, seen, alone), return_cost(track, face, seen, now)
@@ -236,19 +227,20 @@ class Tracker:
             for column, (face, seen) in enumerate(zip(detections, appearances, strict=True))
             if column not in found.values() and add_evidence(0, face.score) > 0
         ]
-        updated = [mark_found(one, one.face, one.appearance, now) for one in newcomers]
+        updated = [one.mark_found(one.face, one.appearance, now) for one in newcomers]
         for row, track in enumerate(tracks):
             if row in found:
                 face, seen = detections[found[row]], appearances[found[row]]
-                known = seen if is_alone(track, tracks, face) else track.appearance
-                updated.append(mark_found(track, face, known, now))
+                known = seen if track.is_alone(tracks, face) else track.appearance
+                updated.append(track.mark_found(face, known, now))
             elif any(track is one for one in checked):
-                missed = mark_missed(track, [detections[each] for each in found.values()], now)
+                others = [detections[column] for column in found.values()]
+                missed = track.mark_missed(others, now)
                 updated += [missed] if missed is not None else []
             else:
                 updated.append(track)
         if is_slow_source:
-            updated = [accept_if_clear(track) for track in updated]
+            updated = [track.accept_if_clear() for track in updated]
         return self._give_numbers(updated, now)
 
     def _give_numbers(self, tracks: Sequence[Track], now: float) -> tuple[Track, ...]:

@@ -7,13 +7,10 @@ on, by the tests of ``population_shift``.
 lies between tracks, so a second frame of a track adds almost nothing. A track therefore counts
 once, as it was last read, and is read every ``READ_EVERY`` seconds of the source's time.
 
-**One person is not a crowd.** A person who comes and goes makes several tracks, and looks alike in
-all of them. No count of tracks can tell that from drift, so numbers alone raise no alarm. Nor can
-the mix of expressions: FERPlus was collected by emotion, and no camera sees people in that mix.
-An alarm needs a cause that is measured in the pictures (``quality``), in most of the faces since it
-began and still now, and confidence that has shifted. An unusual mix of expressions is mentioned but
-raises no alarm. One person alone in poor light may get an alarm that is partly their own; but the
-light is low.
+**One person is not a crowd.** A person who comes and goes makes several tracks that look alike. No
+count of tracks can tell that from drift, so numbers alone raise no alarm. An alarm needs a cause
+that is measured in the pictures (``quality``), in most of the faces since it began and still now,
+and confidence that has shifted. An unusual mix of expressions is mentioned but raises no alarm.
 
 **Rate of false alarms.** One test in ``TEST_EVERY`` readings at the level ``SIGNIFICANCE`` gives at
 most one false alarm in 100,000 readings, even where every picture is poor but confidence is as
@@ -82,12 +79,8 @@ class DriftStatus:
     since: datetime | None
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "kind": self.kind,
+        return vars(self) | {
             "index": None if self.index is None else round(self.index, 4),
-            "faces": self.faces,
-            "words": self.words,
-            "cause": self.cause,
             "since": None if self.since is None else self.since.isoformat(timespec="seconds"),
         }
 

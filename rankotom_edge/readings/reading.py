@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankotom_edge.model.reliability import Reliability
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
+POINTS = ("left_eye", "right_eye", "nose", "mouth")
 
 # Hysteresis, so that a headline does not flicker at a threshold; chosen by eye. "Sure" has none
 # when it is lost, so that the error budget is kept; it takes more to be sure again.
@@ -73,12 +74,7 @@ class Reading:
         return {
             "track": self.track,
             "box": [round(number, 1) for number in face.box],
-            "points": {
-                "left_eye": _round_point(face.left_eye),
-                "right_eye": _round_point(face.right_eye),
-                "nose": _round_point(face.nose),
-                "mouth": _round_point(face.mouth),
-            },
+            "points": {name: [round(at, 2) for at in getattr(face, name)] for name in POINTS},
             "score": round(face.score, 3),
             "probabilities": _by_name(self.labels, self.probabilities),
             "raw": _by_name(self.labels, self.raw),
@@ -201,7 +197,3 @@ def unsure_reason(confidence: float, needed: float, margin: float = 0.0) -> str 
 
 def _by_name(labels: tuple[str, ...], probabilities: FloatArray) -> dict[str, float]:
     return dict(zip(labels, np.round(probabilities, 5).tolist(), strict=True))
-
-
-def _round_point(point: tuple[float, float]) -> list[float]:
-    return [round(point[0], 2), round(point[1], 2)]

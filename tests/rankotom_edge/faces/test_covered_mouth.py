@@ -23,3 +23,13 @@ def test_a_covered_mouth_is_noticed_in_a_mirror_and_in_a_larger_crop_too(
 
 def test_a_flat_crop_has_no_edges() -> None:
     assert not lower_edges(np.full((SIZE, SIZE), 128, np.uint8)).any()
+
+
+def test_edges_are_counted_by_place_and_direction() -> None:
+    lines = np.zeros((SIZE, SIZE), np.uint8)
+    lines[38:40] = 200  # a mouth's line, straight across
+    counted = lower_edges(lines)
+    assert counted.shape == (5, 4, 4)
+    row, direction = np.unravel_index(counted.sum(axis=1).argmax(), (5, 4))
+    # The seventh row of cells, of which the first three are left out; brightness changes downwards.
+    assert (row, direction) == (3, 2)

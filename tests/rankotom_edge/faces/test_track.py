@@ -8,16 +8,7 @@ import pytest
 
 from rankotom_edge.faces.appearance import Appearance
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.track import (
-    KEEPS_MOVING,
-    VELOCITY_TIME,
-    Track,
-    average_velocity,
-    is_alone,
-    lose_sight,
-    mark_found,
-    mark_missed,
-)
+from rankotom_edge.faces.track import KEEPS_MOVING, VELOCITY_TIME, Track
 
 FPS = 30
 
@@ -43,11 +34,11 @@ def test_a_velocity_is_that_of_late_and_of_the_time_when_it_was_found() -> None:
     walking = track(x=100)
     for step in range(1, 31):
         moved = face_at(100 + 4 * step)
-        velocity = average_velocity(walking, moved, 1 / FPS)
+        velocity = walking.average_velocity(moved, 1 / FPS)
         walking = replace(walking, face=moved, velocity=velocity)
     assert walking.velocity == pytest.approx(120 * (1 - math.exp(-1 / VELOCITY_TIME)))
     unfound = replace(walking, face=replace(walking.face, score=0.0))
-    assert average_velocity(unfound, face_at(0), 1 / FPS) == walking.velocity
+    assert unfound.average_velocity(face_at(0), 1 / FPS) == walking.velocity
 
 
 def test_somebody_lost_is_where_he_was_or_where_he_was_going() -> None:
@@ -59,26 +50,26 @@ def test_somebody_lost_is_where_he_was_or_where_he_was_going() -> None:
 
 def test_nobody_out_of_sight_keeps_company() -> None:
     one, other = track(), track(2, x=130)
-    assert not is_alone(one, [one, other])
-    assert is_alone(one, [one, replace(other, placed=False)])
+    assert not one.is_alone([one, other])
+    assert one.is_alone([one, replace(other, placed=False)])
 
 
 def test_who_is_lost_beside_another_may_be_behind_him() -> None:
     one, beside, before = track(), track(2, x=165), track(3, x=115)
-    assert lose_sight(one, [one, before]).behind
-    assert not lose_sight(one, [one, beside]).behind
-    assert lose_sight(replace(one, velocity=150 + 0j), [beside]).behind
-    assert not lose_sight(replace(one, velocity=-150 + 0j), [beside]).behind
-    gone = mark_missed(one, [face_at(110)], 0.5)
+    assert one.lose_sight([one, before]).behind
+    assert not one.lose_sight([one, beside]).behind
+    assert replace(one, velocity=150 + 0j).lose_sight([beside]).behind
+    assert not replace(one, velocity=-150 + 0j).lose_sight([beside]).behind
+    gone = one.mark_missed([face_at(110)], 0.5)
     assert (gone.placed, gone.behind, gone.face.score) == (False, True, 0)
-    lingers = mark_missed(one, [face_at(400)], 0.5)
+    lingers = one.mark_missed([face_at(400)], 0.5)
     assert (lingers.placed, lingers.behind, lingers.lost) == (True, False, True)
-    assert mark_missed(track(None), [], 0.5) is None
+    assert track(None).mark_missed([], 0.5) is None
 
 
 def test_a_newcomer_is_remembered_as_he_looked_last_and_a_known_one_slowly() -> None:
-    newcomer = mark_found(track(None), face_at(101), appearance(2.0), 0.1)
-    known = mark_found(track(), face_at(101), appearance(2.0), 0.1)
+    newcomer = track(None).mark_found(face_at(101), appearance(2.0), 0.1)
+    known = track().mark_found(face_at(101), appearance(2.0), 0.1)
     assert newcomer.appearance[0, 0, 0] == pytest.approx(2.0)
     assert known.appearance[0, 0, 0] == pytest.approx(1.3)
     assert (known.found, known.found_at, known.placed) == (face_at(101), 0.1, True)
