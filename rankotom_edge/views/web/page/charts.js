@@ -1,28 +1,28 @@
-// The timeline of the last minutes, and the model's reliability diagram, both as SVG.
+// Draws the timeline and the reliability diagram as SVG.
 
 import { make } from "./faces.js";
 
-const FEW_FACES = 50; // a bin with fewer proves little
+const LARGE_BIN = 50; // faces; smaller bins are drawn faintly (LARGE_BIN in calib/metrics.py)
 
 export class Timeline {
   constructor(place) {
     this.place = place;
   }
 
-  introduce({ labels, colours, seconds }) {
+  setUp({ labels, colours, seconds }) {
     this.length = seconds;
-    this.seconds = new Map(); // by number; null where no face was in sight
+    this.seconds = new Map(); // by number; null if no face was in sight
     this.place.replaceChildren();
-    this.lanes = labels.map((label, place) => {
-      const lane = make("div", "lane");
+    this.rows = labels.map((label, place) => {
+      const row = make("div", "lane");
       const name = make("span");
       name.textContent = label;
       const drawing = draw("svg", { viewBox: `0 0 ${seconds} 100`, preserveAspectRatio: "none", role: "img" });
       const path = draw("path", {});
       path.style.setProperty("--colour", colours[place]);
       drawing.append(path);
-      lane.append(name, drawing);
-      this.place.append(lane);
+      row.append(name, drawing);
+      this.place.append(row);
       return { label, drawing, path };
     });
   }
@@ -32,7 +32,7 @@ export class Timeline {
     const last = Math.max(...this.seconds.keys());
     const first = last - this.length + 1;
     for (const number of this.seconds.keys()) if (number < first) this.seconds.delete(number);
-    this.lanes.forEach(({ label, drawing, path }, place) => {
+    this.rows.forEach(({ label, drawing, path }, place) => {
       const shares = Array.from({ length: this.length }, (_, at) => this.seconds.get(first + at)?.[place]);
       path.setAttribute("d", area(shares));
       const known = shares.filter((share) => share !== undefined);
@@ -44,7 +44,7 @@ export class Timeline {
   }
 }
 
-// A step a second, from the bottom; open where there was no face.
+// One step per second, with a gap where there was no face.
 function area(shares) {
   let path = "";
   shares.forEach((share, at) => {
@@ -73,7 +73,7 @@ export function drawReliability(place, words, legend, { bins, ece, faces }) {
     );
   }
   for (const { low, high, count, confidence, accuracy } of bins) {
-    const few = count < FEW_FACES ? " few" : "";
+    const few = count < LARGE_BIN ? " few" : "";
     const [lower, upper] = [Math.min(accuracy, confidence), Math.max(accuracy, confidence)];
     const across = { x: x(low) + 0.5, width: x(high) - x(low) - 1 };
     const gap = accuracy < confidence ? "over" : "under";

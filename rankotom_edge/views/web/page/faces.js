@@ -1,6 +1,6 @@
-// A card for each face in sight: the headline, a bar for each emotion, the mark of reliability.
+// A card per face: the headline, a bar per emotion, the reliability marks.
 
-const MOST_CARDS = 12; // a crowd has no end; the picture still shows all of them
+const MAX_CARDS = 12; // the picture shows the others of a crowd
 
 export class Faces {
   constructor(place, empty) {
@@ -9,7 +9,7 @@ export class Faces {
     this.cards = new Map();
   }
 
-  introduce({ labels, colours }) {
+  setUp({ labels, colours }) {
     this.labels = labels;
     this.colours = colours;
     this.clear();
@@ -21,7 +21,7 @@ export class Faces {
   }
 
   show(faces, nothing) {
-    const shown = faces.slice(0, MOST_CARDS);
+    const shown = faces.slice(0, MAX_CARDS);
     const tracks = new Set(shown.map((face) => face.track));
     for (const [track, card] of this.cards) {
       if (!tracks.has(track)) {

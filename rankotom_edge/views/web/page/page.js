@@ -1,17 +1,17 @@
-// The page: takes what the program tells, lays it out, and sends the keys back.
+// Shows what the program sends, and sends the keys back.
 
 import { drawReliability, Timeline } from "./charts.js";
 import { Faces, make, setText } from "./faces.js";
 
-const AGAIN_MS = 1000; // between two tries to connect
-const SILENCE_MS = 7000; // the program says something every two seconds
-const SPEAK_MS = 4000; // a screen reader needs time to say what it was told
+const RECONNECT_MS = 1000;
+const SILENCE_MS = 7000; // the program sends something at least every two seconds
+const SPEAK_MS = 4000; // a screen reader needs time to read out the last words
 
-const at = (id) => document.getElementById(id);
-const faces = new Faces(at("faces"), at("empty"));
-const timeline = new Timeline(at("lanes"));
+const byId = (id) => document.getElementById(id);
+const faces = new Faces(byId("faces"), byId("empty"));
+const timeline = new Timeline(byId("timeline-rows"));
 const buttons = new Map([...document.querySelectorAll("[data-key]")].map((each) => [each.dataset.key, each]));
-const page = { source: null, hello: null, silence: 0, again: 0, left: false, spoken: "", spokenAt: 0 };
+const page = { source: null, hello: null, silence: 0, retry: 0, quit: false, spoken: "", spokenAt: 0 };
 
 function connect() {
   disconnect();
@@ -19,52 +19,52 @@ function connect() {
   const listen = (name, take) =>
     page.source.addEventListener(name, (event) => {
       clearTimeout(page.silence);
-      page.silence = setTimeout(lose, SILENCE_MS);
+      page.silence = setTimeout(handleLoss, SILENCE_MS);
       take(JSON.parse(event.data));
     });
-  listen("hello", introduce);
+  listen("hello", setUp);
   listen("seconds", (seconds) => timeline.add(seconds));
   listen("now", show);
-  page.source.onerror = lose;
-  page.silence = setTimeout(lose, SILENCE_MS);
+  page.source.onerror = handleLoss;
+  page.silence = setTimeout(handleLoss, SILENCE_MS);
 }
 
 function disconnect() {
   clearTimeout(page.silence);
-  clearTimeout(page.again);
+  clearTimeout(page.retry);
   page.source?.close();
   page.source = null;
 }
 
-async function lose() {
+async function handleLoss() {
   disconnect();
-  page.again = setTimeout(connect, AGAIN_MS);
-  const answer = page.left ? null : await fetch("/healthz").catch(() => null);
-  if (page.source) return; // it came back meanwhile
-  let words = page.left ? "the program has ended" : "connection lost; trying again";
-  if (answer?.status === 401) words = "the program was started anew: open its new link";
-  stale(words);
-  setConnection("lost", page.left ? "ended" : "not connected");
+  page.retry = setTimeout(connect, RECONNECT_MS);
+  const answer = page.quit ? null : await fetch("/healthz").catch(() => null);
+  if (page.source) return; // reconnected in the meantime
+  let words = page.quit ? "the program has ended" : "connection lost; trying again";
+  if (answer?.status === 401) words = "the program was restarted: open its new link";
+  showStale(words);
+  setConnection("lost", page.quit ? "ended" : "not connected");
 }
 
-function stale(words) {
+function showStale(words) {
   document.body.classList.add("stale");
   showMessage({ words, attention: true });
   for (const button of buttons.values()) button.disabled = !isOwn(button.dataset.key);
   speak(words);
 }
 
-function introduce(hello) {
+function setUp(hello) {
   page.hello = hello;
-  page.left = false;
-  faces.introduce(hello);
-  timeline.introduce(hello);
-  drawReliability(at("diagram"), at("figures"), at("legend"), hello);
+  page.quit = false;
+  faces.setUp(hello);
+  timeline.setUp(hello);
+  drawReliability(byId("diagram"), byId("calibration"), byId("legend"), hello);
   document.querySelector("main").classList.toggle("no-video", !hello.video);
-  at("stage").hidden = !hello.video;
-  if (hello.video) at("picture").src = `/video?${Date.now()}`;
-  setText(at("mark-note"), `The mark on a bar: ${hello.marker}.`);
-  at("keys").replaceChildren(
+  byId("live-picture").hidden = !hello.video;
+  if (hello.video) byId("picture").src = `/video?${Date.now()}`;
+  setText(byId("mark-note"), `The mark on a bar: ${hello.marker}.`);
+  byId("keys").replaceChildren(
     ...Object.entries(hello.keys).flatMap(([key, words]) => {
       const [term, meaning] = [make("dt"), make("dd")];
       term.textContent = key;
@@ -83,40 +83,40 @@ function show({ faces: seen = [], message = null, status = null, controls = null
   document.body.classList.toggle("stale", Boolean(message?.attention));
   faces.show(seen, message?.attention && page.hello.video ? "no reading" : (message?.words ?? ""));
   showMessage(message);
-  if (size) at("stage").style.setProperty("--aspect", `${size[0]} / ${size[1]}`);
+  if (size) byId("live-picture").style.setProperty("--aspect", `${size[0]} / ${size[1]}`);
   if (status) showStatus(status);
   if (controls) showControls(controls, status);
   showState(message, status, controls);
-  const told = seen.length ? seen.map((face) => tellFace(face, seen.length)).join("; ") : message?.words;
-  speak(told ?? "");
+  const words = seen.length ? seen.map((face) => describeFace(face, seen.length)).join("; ") : message?.words;
+  speak(words ?? "");
 }
 
-const tellFace = ({ track, title, detail, verdict }, count) =>
+const describeFace = ({ track, title, detail, verdict }, count) =>
   (count > 1 ? `face ${track}: ` : "") + (verdict === "unsure" ? `${title}, ${withoutNumbers(detail)}` : title);
 
-// A reason such as "43 % sure" changes at every frame, and is no news.
+// A reason with a number ("43 % sure") changes at every frame: a screen reader would never stop.
 const withoutNumbers = (words) => (/\d/.test(words) ? "too little confidence" : words);
 
 function showMessage(message) {
-  // "no face" stands where the faces would; the picture is covered only when it is not live.
-  const covers = message && (message.attention || !at("picture").naturalWidth);
-  at("message").hidden = !covers;
-  at("message").classList.toggle("attention", Boolean(message?.attention));
-  if (covers) setText(at("message"), message.words);
+  // The picture is covered only while it is not live; "no face" is shown in place of the faces.
+  const covers = message && (message.attention || !byId("picture").naturalWidth);
+  byId("message").hidden = !covers;
+  byId("message").classList.toggle("attention", Boolean(message?.attention));
+  if (covers) setText(byId("message"), message.words);
 }
 
 function showStatus(status) {
-  const facts = [status.source, status.fps, status.latency, status.model, status.dropped];
-  setText(at("facts"), facts.filter(Boolean).join(" · "));
-  at("still").hidden = !status.still;
-  setText(at("still"), status.still ?? "");
+  const parts = [status.source, status.fps, status.latency, status.model, status.dropped];
+  setText(byId("status"), parts.filter(Boolean).join(" · "));
+  byId("still").hidden = !status.still;
+  setText(byId("still"), status.still ?? "");
   showDrift(status.drift);
   const drifted = status.drift?.kind === "drifted" ? status.drift.words : "";
-  const stillWords = page.hello.video ? "" : status.still; // which has no picture to stand on
-  const strip = status.notice ?? (drifted || stillWords || "");
-  at("strip").hidden = !strip;
-  at("strip").classList.toggle("attention", Boolean(strip) && !status.notice);
-  setText(at("strip"), strip);
+  const stillWords = page.hello.video ? "" : status.still; // with video it is shown on the picture
+  const notice = status.notice ?? (drifted || stillWords || "");
+  byId("notice").hidden = !notice;
+  byId("notice").classList.toggle("attention", Boolean(notice) && !status.notice);
+  setText(byId("notice"), notice);
 }
 
 function showState(message, status, controls) {
@@ -127,10 +127,10 @@ function showState(message, status, controls) {
 }
 
 function showDrift(drift) {
-  at("drift").hidden = !drift;
+  byId("drift").hidden = !drift;
   if (!drift) return;
-  at("drift").dataset.kind = drift.kind;
-  setText(at("drift"), drift.words);
+  byId("drift").dataset.kind = drift.kind;
+  setText(byId("drift"), drift.words);
 }
 
 function showControls(controls, status) {
@@ -145,8 +145,8 @@ function showControls(controls, status) {
 }
 
 function setConnection(state, words) {
-  at("connection").dataset.state = state;
-  setText(at("connection"), words);
+  byId("connection").dataset.state = state;
+  setText(byId("connection"), words);
 }
 
 function speak(words) {
@@ -154,36 +154,36 @@ function speak(words) {
   if (words === page.spoken || now - page.spokenAt < SPEAK_MS) return;
   page.spoken = words;
   page.spokenAt = now;
-  at("spoken").textContent = words;
+  byId("announcement").textContent = words;
 }
 
 const isOwn = (key) => (page.hello?.own_keys ?? []).includes(key);
 
 function press(key) {
   if (key === "m") {
-    const on = at("reliability").hidden;
-    at("reliability").hidden = !on;
+    const on = byId("reliability").hidden;
+    byId("reliability").hidden = !on;
     buttons.get("m").setAttribute("aria-pressed", on);
   } else if (key === "h") {
-    at("help").showModal();
+    byId("help").showModal();
   } else if (key === "q") {
-    at("leave").showModal();
+    byId("quit").showModal();
   } else {
     send(key);
   }
 }
 
 function send(key) {
-  return fetch(`/api/keys/${key}`, { method: "POST" }).catch(() => null); // the stream tells that it is lost
+  return fetch(`/api/keys/${key}`, { method: "POST" }).catch(() => null); // a lost connection shows in the stream
 }
 
 for (const [key, button] of buttons) button.addEventListener("click", () => press(key));
 for (const button of document.querySelectorAll("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog").close());
 }
-at("leave-now").addEventListener("click", () => {
-  page.left = true;
-  at("leave").close();
+byId("quit-now").addEventListener("click", () => {
+  page.quit = true;
+  byId("quit").close();
   send("q");
 });
 document.addEventListener("keydown", (event) => {
@@ -192,15 +192,15 @@ document.addEventListener("keydown", (event) => {
   const key = event.key === " " ? "space" : event.key.toLowerCase();
   const button = buttons.get(key);
   if (!button || button.hidden || button.disabled) return;
-  if (key === "space" && event.target.closest("button")) return; // it presses that button
+  if (key === "space" && event.target.closest("button")) return; // space presses that button
   event.preventDefault();
   press(key);
 });
-// A page that nobody sees takes no pictures.
+// A hidden page receives no pictures.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     disconnect();
-    at("picture").removeAttribute("src");
+    byId("picture").removeAttribute("src");
   } else {
     connect();
   }

@@ -104,8 +104,8 @@ def test_the_timeline_draws_what_was_seen(page: Page, showing: Any) -> None:
 
 def test_the_diagram_and_the_state_of_the_model_are_shown(page: Page) -> None:
     page.comes(lambda: page.ask("document.querySelectorAll('#diagram rect').length") > 10)
-    assert page.text("#figures").startswith("ECE ")
-    page.comes(lambda: "ferplus-fp32" in page.text("#facts"))
+    assert page.text("#calibration").startswith("ECE ")
+    page.comes(lambda: "ferplus-fp32" in page.text("#status"))
     assert "not what a person feels" in page.text("footer")
 
 
@@ -149,11 +149,11 @@ def test_the_crop_is_drawn_on_its_key(page: Page, showing: Any) -> None:
 def test_q_ends_the_program_only_after_it_asked(page: Page) -> None:
     page.comes(lambda: page.text("#connection") == "live")
     page.press("q")
-    assert "End the program?" in page.text("#leave[open]")
-    page.ask("document.querySelector('#leave [data-close]').click()")
+    assert "End the program?" in page.text("#quit[open]")
+    page.ask("document.querySelector('#quit [data-close]').click()")
     assert page.stage.view.key() is None
     page.press("q")
-    page.ask("document.querySelector('#leave-now').click()")
+    page.ask("document.querySelector('#quit-now').click()")
     pressed: list[str | None] = []
     page.comes(lambda: pressed.append(page.stage.view.key()) or "q" in pressed)
 
@@ -162,8 +162,8 @@ def test_a_screen_reader_hears_the_expression_and_not_every_frame(page: Page, sh
     heard = "window.heard"
     page.ask(
         "(window.heard = [], new MutationObserver(() => window.heard.push("
-        "document.querySelector('#spoken').textContent)).observe("
-        "document.querySelector('#spoken'), {childList: true}))"
+        "document.querySelector('#announcement').textContent)).observe("
+        "document.querySelector('#announcement'), {childList: true}))"
     )
     page.comes(lambda: "happiness" in page.ask(heard), showing.reading(happiness=0.9))
     flickering = [showing.reading(happiness=0.9), showing.reading(fear=0.9)]
@@ -172,7 +172,7 @@ def test_a_screen_reader_hears_the_expression_and_not_every_frame(page: Page, sh
         time.sleep(0.03)
     page.comes(lambda: "anger" in page.ask(heard), showing.reading(anger=0.9))
     assert len(page.ask(heard)) <= 3
-    assert page.ask("document.querySelector('#spoken').ariaLive") == "polite"
+    assert page.ask("document.querySelector('#announcement').ariaLive") == "polite"
 
 
 def test_it_connects_again_after_the_server_was_restarted(
@@ -195,7 +195,7 @@ def test_numbers_alone_fill_the_page_where_there_is_no_video(
 ) -> None:
     page = Page(browser, make_stage(video=False)).open()
     page.comes(lambda: page.text(".face h3") == "happiness", showing.reading(happiness=0.9))
-    assert page.ask("document.querySelector('#stage').hidden")
+    assert page.ask("document.querySelector('#live-picture').hidden")
     assert page.ask("document.querySelector('#picture').src") == ""
     assert page.ask("document.querySelector('[data-key=v]').hidden")
     browser.get("about:blank")
