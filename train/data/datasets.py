@@ -245,7 +245,7 @@ def _read_rafdb(
             files.append(file)
             labels.append(classes.index(emotion))
     name = "rafdb" if part == "basic" else "rafdb-compound"
-    return len(files), _labelled(f"{name}/{prefix}", files, classes, labels)
+    return len(files), _labelled_set(f"{name}/{prefix}", files, classes, labels)
 
 
 def _read_affectnet(root: Path, split: Split) -> tuple[int, FaceSet]:
@@ -264,7 +264,7 @@ def _read_affectnet(root: Path, split: Split) -> tuple[int, FaceSet]:
             files.append(picture)
             labels.append(EMOTIONS.index(AFFECTNET_LABELS[label]))
     name = "train" if split == "train" else "valid"
-    return len(files), _labelled(f"affectnet/{name}", files, EMOTIONS, labels)
+    return len(files), _labelled_set(f"affectnet/{name}", files, EMOTIONS, labels)
 
 
 def _read_lfw(root: Path, split: Split) -> tuple[int, FaceSet]:
@@ -272,7 +272,7 @@ def _read_lfw(root: Path, split: Split) -> tuple[int, FaceSet]:
     return len(files), FaceSet(name="lfw/train", files=tuple(files), classes=())
 
 
-def _labelled(
+def _labelled_set(
     name: str, files: Sequence[Path], classes: tuple[str, ...], labels: Sequence[int]
 ) -> FaceSet:
     return FaceSet(name, tuple(files), classes, np.array(labels, dtype=np.int64))

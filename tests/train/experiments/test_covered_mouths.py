@@ -1,4 +1,4 @@
-"""The table that tells covered mouths from bare ones: its features and its fit."""
+"""The faces that the table of covered mouths is fitted on, and the fit."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.covered_mouth import lower_edges
 from train.data.datasets import FaceSet
 from train.data.face_covers import MOUTH_COVERS
 from train.experiments.covered_mouths import count_edges, ferplus_faces, fit_weights
@@ -27,19 +26,6 @@ def test_every_nth_face_comes_grey_and_bare_or_with_its_cover(faces: FaceSet) ->
     assert [face.shape for face in covered] == [(48, 48)] * 3
     assert not count_edges(bare).any()
     assert count_edges(covered).any(axis=1).all()
-
-
-def test_edges_are_counted_by_where_they_are_and_which_way_they_run() -> None:
-    lines = np.zeros((48, 48), np.uint8)
-    lines[38:40] = 200  # a mouth's line, straight across
-    counted = lower_edges(lines)
-    assert counted.shape == (5, 4, 4)
-    row, direction = np.unravel_index(counted.sum(axis=1).argmax(), (5, 4))
-    assert (row, direction) == (
-        3,
-        2,
-    )  # the seventh row of cells, of which three are left out; it changes downwards
-    assert not lower_edges(np.full((48, 48), 90, np.uint8)).any()
 
 
 def test_the_fit_weighs_the_feature_that_differs() -> None:
