@@ -10,8 +10,7 @@ from onnx import numpy_helper
 
 from calib.errors import RankotomError
 from calib.files import replace_file
-from rankotom_edge.model.artifact import TEMPERATURE as TEMPERATURE
-from rankotom_edge.model.artifact import Artifact, read_artifact
+from rankotom_edge.model.artifact import TEMPERATURE, Artifact, read_artifact
 from rankotom_edge.model.card import PREFIX, ModelCard
 
 

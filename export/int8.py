@@ -107,8 +107,8 @@ def find_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
 
 
 def quantizable_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """All layers but the first, which has one input channel and few weights: INT8 gains no speed
-    there and costs precision."""
+    """All layers but the first: with one input channel and few weights, it is not faster in INT8,
+    only less precise."""
     first, *others = find_layers(model).items()
     return dict(others or [first])
 
@@ -116,8 +116,7 @@ def quantizable_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
 def activation_ranges(
     model: onnx.ModelProto, faces: NDArray[np.uint8], calibration: Calibration, scheme: Scheme
 ) -> TensorsData:
-    """The range of each activation; ``faces`` are (n, channels, size, size), and enough of them
-    are sampled."""
+    """The range of each activation on a sample of the faces, (n, channels, size, size)."""
     method, options = CALIBRATIONS[calibration]
     faces = evenly_spaced(faces, CALIBRATION_FACES)
     with _quiet_quantizer(), TemporaryDirectory() as folder:
@@ -137,12 +136,8 @@ def activation_ranges(
 
 def evenly_spaced(faces: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     """At most ``count`` faces from the whole range, because data sets are often sorted."""
-    if len(faces) <= count:
-        return faces
-    chosen: NDArray[np.uint8] = faces[
-        np.linspace(0, len(faces) - 1, count).round().astype(np.int64)
-    ]
-    return chosen
+    indices = np.linspace(0, len(faces) - 1, min(count, len(faces))).round().astype(np.int64)
+    return faces[indices]
 
 
 def quantize(

@@ -27,8 +27,8 @@ from rankotom_edge.model.artifact import PROBABILITIES, Artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
 
-# Both chosen by eye.
-MAX_ACCURACY_DROP = 0.2  # more than a small sample or another data set explains
+# More than a small sample or another data set explains; chosen by eye, as is the number of faces.
+MAX_ACCURACY_DROP = 0.2
 MIN_FACES = 20
 ROUNDING = 1e-3  # of a temperature that is fitted twice on the same faces
 
@@ -108,8 +108,8 @@ class LabelledJudge:
     def fit_temperature(self, logits: FloatArray) -> float:
         """Fit it, and divide out the factor by which these faces would change the parent's.
 
-        Small samples, or faces other than the parent was calibrated on, are not the candidate's
-        fault.
+        So a small sample, or faces that the parent was not calibrated on, do not count against the
+        candidate.
         """
         fitted = fit_temperature(logits, self.calibration.labels)
         return fitted if at_bound(fitted) else fitted / self._parent_factor
@@ -202,11 +202,9 @@ def check_face_count(*parts: FacesUsed) -> None:
 def check_parent_accuracy(card: ModelCard, predictions: Predictions, faces: FacesUsed) -> None:
     """Refuse noise, other pictures and wrong labels: on those the parent is right far less often
     than its card says."""
-    measured, expected = (
-        float(np.mean(predictions.correct)),
-        card.evaluation.metrics["accuracy"].value,
-    )
-    assert expected is not None
+    measured = float(np.mean(predictions.correct))
+    expected = card.evaluation.metrics["accuracy"].value
+    assert expected is not None  # every card has it
     if measured < expected - MAX_ACCURACY_DROP:
         raise RankotomError(
             f"{card.name} is right on {measured:.0%} of the {faces.count:,} faces of {faces.name}, "

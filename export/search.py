@@ -1,7 +1,7 @@
 """Search for an INT8 model that passes the gate: the best calibration, then the layers to blame."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 from export.gate import Candidate, Gate, GateResult
@@ -34,8 +34,7 @@ class CalibrationResult:
         return {
             "calibration": self.calibration,
             "temperature": self.temperature,
-            "nll": self.degradation.nll,
-            "ece": self.degradation.ece,
+            **asdict(self.degradation),
         }
 
 
@@ -47,7 +46,7 @@ class LayerResult:
     degradation: Degradation
 
     def as_json(self) -> dict[str, object]:
-        return {"layer": self.layer, "nll": self.degradation.nll, "ece": self.degradation.ece}
+        return {"layer": self.layer, **asdict(self.degradation)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +138,8 @@ def find_layers_to_restore(
 ) -> Layers | None:
     """The fewest layers to restore so that the gate passes; None if a third is not enough.
 
-    One alone, if that is enough. Otherwise add the most harmful one by one until the gate passes,
-    then quantize again, the least harmful first, each layer that turns out not to be needed.
+    First try each layer alone. If none is enough, add the most harmful ones until the gate passes,
+    then drop those that turn out not to be needed, the least harmful first.
     """
     suspects = ranked[: max_restored(len(ranked))]
     for layer in suspects:

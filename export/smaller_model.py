@@ -1,6 +1,6 @@
 """Make a smaller model file from an FP32 one, and write it if the gate passes; needs no torch."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,11 +58,7 @@ class SmallerModel:
             "layers_in_fp32": list(self.card.layers_in_fp32),
             "restored": sorted(search.restored),
             "judgements": search.judgements,
-            "latency_ms": {
-                "reference": latencies.reference,
-                "candidate": latencies.candidate,
-                "judged": search.gate_result.latency_judged,
-            },
+            "latency_ms": {**asdict(latencies), "judged": search.gate_result.latency_judged},
         }
 
 

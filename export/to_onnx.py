@@ -21,7 +21,7 @@ from calib.evaluation import Evaluation, evaluate
 from calib.offsets import fit_offsets
 from calib.predictions import Predictions
 from calib.temperature import at_bound, fit_temperature, softmax
-from export.artifact_writer import TEMPERATURE, stage_artifact
+from export.artifact_writer import stage_artifact
 from export.faces import LabelledFaces, labelled_faces
 from export.predict import run_model
 from rankotom_edge import __version__
@@ -31,6 +31,7 @@ from rankotom_edge.model.artifact import (
     INPUT,
     LOGITS,
     PROBABILITIES,
+    TEMPERATURE,
     Artifact,
     read_artifact,
 )
@@ -297,7 +298,7 @@ def check_parity(network: ResNet, artifact: Artifact, faces: NDArray[np.uint8]) 
     if not (logit_error < LOGIT_TOLERANCE and flips == 0 and share_error < PROBABILITY_TOLERANCE):
         raise RankotomError(
             f"The exported graph disagrees with torch on {len(faces)} faces: logits by up to "
-            f"{logit_error:.2g}, probabilities by up to {share_error:.2g}, {flips} emotions. "
+            f"{logit_error:.2g}, probabilities by up to {share_error:.2g}, {flips} top emotions. "
             "Nothing was written; try the torch and onnxruntime of constraints.txt."
         )
     return logit_error

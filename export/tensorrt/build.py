@@ -26,7 +26,6 @@ from rankotom_edge.model.artifact import INPUT, Artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.model.tensorrt_cache import (
     Device,
-    engine_key,
     engine_path,
     engines_folder,
     timing_path,
@@ -43,11 +42,10 @@ if TYPE_CHECKING:
 
 # Faces at once: minimum, optimum, maximum. More than the maximum are run in parts.
 BATCHES = (1, 2, 16)
-# Bytes for trying out kernels. The default is all of the memory, which a Jetson shares with the
-# desktop. Chosen by eye.
+# Bytes for trying out kernels, chosen by eye. The default is all of the memory, which a Jetson
+# shares with the desktop.
 WORKSPACE = 256 << 20
-# Of a probability. A CPU and a GPU round differently, by 0.01 at most; a wrong graph differs by
-# tenths. Chosen by eye.
+# Of a probability: more than the different rounding of a CPU and a GPU explains. Chosen by eye.
 MAX_DIFFERENCE = 0.1
 
 
@@ -69,7 +67,7 @@ def build_engine(artifact: Artifact, folder: Path | None = None) -> BuiltEngine:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RankotomError(f"Cannot make the folder {cache}: {error.strerror}.") from error
-    path = engine_path(engine_key(artifact, device), cache)
+    path = engine_path(artifact, device, cache)
     check_target(path)
     plan = _build_plan(artifact, timing_path(device, cache))
     with replace_file(path) as temporary:
@@ -94,8 +92,7 @@ def _check_rules(artifact: Artifact) -> None:
 
 
 def _compare(artifact: Artifact, engine_file: Path) -> float:
-    """The largest difference between the probabilities of the engine and of ONNX Runtime; an error
-    if it is too large."""
+    """The largest difference of a probability from ONNX Runtime's; an error if it is too large."""
     crop = artifact.card.crop
     shape = (BATCHES[-1] + 1, crop.channels, crop.size, crop.size)
     faces = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
@@ -209,8 +206,7 @@ class BuildProgress:
 def build_progress(trt: ModuleType, title: str) -> Iterator[BuildProgress]:
     """A progress monitor for TensorRT; an interrupt stops the build and is raised after it.
 
-    Raised at once it would be lost or worse: TensorRT calls back from C++ that no exception may
-    pass.
+    Raised at once it would be lost or crash: TensorRT calls back from C++ that takes no exception.
     """
     progress: BuildProgress = type("TensorRTProgress", (BuildProgress, trt.IProgressMonitor), {})(
         title

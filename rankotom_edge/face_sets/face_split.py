@@ -37,13 +37,7 @@ class FaceSplit:
     name: str
     calibration: NDArray[np.uint8]  # (n, channels, size, size), as the model takes them
     held_out: NDArray[np.uint8]
-    note: str | None  # for the user: what was left out, and why
-
-
-def make_split(
-    name: str, calibration: Sequence[Image], held_out: Sequence[Image], remarks: Iterable[str]
-) -> FaceSplit:
-    return FaceSplit(name, np.stack(calibration), np.stack(held_out), "; ".join(remarks) or None)
+    note: str  # for the user: what was left out, and why; may be empty
 
 
 def large_enough(face: Face) -> bool:

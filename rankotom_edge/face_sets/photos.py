@@ -18,7 +18,6 @@ from rankotom_edge.face_sets.face_split import (
     counted,
     cut_face,
     large_enough,
-    make_split,
     spread_evenly,
     with_progress,
 )
@@ -110,7 +109,12 @@ def faces_of_photos(folder: Path, contract: CropContract, sizes: SplitSizes) -> 
             f"{sizes.minimum} of each are needed{in_brackets}. Give a folder with more photos of "
             "faces, best of many people."
         )
-    return make_split(folder.resolve().name, calibration.faces, held_out.faces, remarks)
+    return FaceSplit(
+        folder.resolve().name,
+        np.stack(calibration.faces),
+        np.stack(held_out.faces),
+        "; ".join(remarks),
+    )
 
 
 def _find_photos(folder: Path) -> list[Path]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 from calib.errors import RankotomError
 from rankotom_edge.face_sets.face_split import (
     FaceSplit,
@@ -15,7 +17,6 @@ from rankotom_edge.face_sets.face_split import (
     counted,
     cut_face,
     large_enough,
-    make_split,
     spread_evenly,
     with_progress,
 )
@@ -60,8 +61,9 @@ def faces_of_session(session: Session, contract: CropContract, sizes: SplitSizes
             "minutes or more: rankotom-edge camera --record DIR --record-video --seconds 120"
         )
     found, wanted = sum(map(len, parts)), len(first) + len(second)
-    remarks = _remarks(session, found, wanted, len(crops))
-    return make_split(session.folder.resolve().name, calibration, held_out, remarks)
+    note = "; ".join(_remarks(session, found, wanted, len(crops)))
+    name = session.folder.resolve().name
+    return FaceSplit(name, np.stack(calibration), np.stack(held_out), note)
 
 
 def sample_sightings(session: Session) -> list[Sighting]:

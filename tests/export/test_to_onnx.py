@@ -15,7 +15,6 @@ import export.to_onnx
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from calib.temperature import fit_temperature
-from export.artifact_writer import TEMPERATURE
 from export.faces import LabelledFaces, labelled_faces
 from export.predict import predict
 from export.to_onnx import (
@@ -26,7 +25,7 @@ from export.to_onnx import (
     export_network,
     to_onnx,
 )
-from rankotom_edge.model.artifact import Artifact, read_artifact
+from rankotom_edge.model.artifact import TEMPERATURE, Artifact, read_artifact
 from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels

@@ -17,7 +17,7 @@ from export.artifact_writer import write_artifact
 from export.tensorrt.build import BATCHES, BuildProgress, build_engine
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.classifier import fastest_classifier
-from rankotom_edge.model.tensorrt_cache import Device, engine_key, engine_path, timing_path
+from rankotom_edge.model.tensorrt_cache import Device, engine_path, timing_path
 
 STAND_IN = Path(__file__).parent / "names" / "stand_in.py"
 stand_in = SimpleNamespace(**runpy.run_path(str(STAND_IN)))
@@ -32,7 +32,7 @@ def test_a_built_engine_is_the_one_that_the_live_path_finds(
     _, gpu = stand_in.install(monkeypatch, version=version)
     built = build_engine(tiny_artifact, tmp_path / "new" / "engines")
     assert built.device == Device(version, "Orin")
-    assert built.path == engine_path(engine_key(tiny_artifact, built.device), built.path.parent)
+    assert built.path == engine_path(tiny_artifact, built.device, built.path.parent)
     assert built.difference < 1e-6
     assert gpu.memory == {}
     classifier, why = fastest_classifier(tiny_artifact, engines=built.path.parent)
@@ -112,7 +112,7 @@ def test_a_build_that_fails_says_why_and_leaves_the_earlier_engine(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     _, gpu = stand_in.install(monkeypatch, **how)
-    path = engine_path(engine_key(tiny_artifact, ORIN), tmp_path)
+    path = engine_path(tiny_artifact, ORIN, tmp_path)
     path.write_bytes(b"the one from before")
     with pytest.raises(RankotomError, match=words) as refused:
         build_engine(tiny_artifact, tmp_path)

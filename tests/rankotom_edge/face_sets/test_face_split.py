@@ -9,7 +9,6 @@ from rankotom_edge.face_sets.face_split import (
     counted,
     cut_face,
     large_enough,
-    make_split,
     spread_evenly,
 )
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
@@ -36,12 +35,6 @@ def test_a_face_is_cut_to_the_contract(frames: list[FrameReadings]) -> None:
     face = frames[20].readings[0].face
     colour = CropContract(32, 3, FERPLUS_FRAMING)
     assert cut_face(frames[20].frame.image, face, colour).shape == (3, 32, 32)
-
-
-def test_remarks_become_one_note_or_none() -> None:
-    faces = [np.zeros((1, 48, 48), np.uint8)] * 2
-    assert make_split("a", faces, faces, ["one", "two"]).note == "one; two"
-    assert make_split("a", faces, faces, []).note is None
 
 
 def test_counts_are_read_as_words() -> None:

@@ -107,7 +107,7 @@ def test_no_face_is_in_both_parts_though_a_photo_was_copied(
     )
     assert not calibrate & judge
     assert len(calibrate | judge) == len(faces.calibration) + len(faces.held_out)
-    assert "copies left out: 2 faces" in (again.note or "")
+    assert "copies left out: 2 faces" in again.note
 
 
 def test_a_colour_model_of_another_size_gets_colour_faces(album: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_colour_model_of_another_size_gets_colour_faces(album: Path) -> None:
     few = faces_of_photos(album, contract, SplitSizes(3, max_calibration=4, max_held_out=6))
     assert few.calibration.shape == (4, 3, 32, 32)
     assert few.held_out.shape == (6, 3, 32, 32)
-    assert "of 112 photos, evenly spread, were enough: at most 4 faces" in (few.note or "")
+    assert "of 112 photos, evenly spread, were enough: at most 4 faces" in few.note
 
 
 def test_enough_faces_are_spread_over_all_photos(album: Path, faces: FaceSplit) -> None:

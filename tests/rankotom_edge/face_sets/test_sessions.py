@@ -56,7 +56,7 @@ def test_a_session_is_split_by_time_and_cut_where_it_was_read(recordings: Path) 
 def test_a_long_session_is_used_evenly(recordings: Path) -> None:
     faces = faces_in(recordings, SplitSizes(3, max_calibration=10, max_held_out=20))
     assert (len(faces.calibration), len(faces.held_out)) == (10, 20)
-    assert "30 of 1" in (faces.note or "")
+    assert "30 of 1" in faces.note
 
 
 def test_a_face_that_was_lost_is_no_face(
@@ -98,7 +98,7 @@ def test_the_demos_portrait_does_not_pass_for_many_people(
     tmp_path: Path, frames: list[FrameReadings], record: Record
 ) -> None:
     folder = record(tmp_path, frames[:80], still=True)
-    assert "portrait of the demo" in (faces_in(folder, FEW).note or "")
+    assert "portrait of the demo" in faces_in(folder, FEW).note
 
 
 def test_a_torn_video_gives_what_it_holds(
@@ -112,7 +112,7 @@ def test_a_torn_video_gives_what_it_holds(
     assert (torn.calibration == whole.calibration).all()
     lost = len(whole.held_out) - len(torn.held_out)
     assert 0 < lost < len(whole.held_out)
-    assert f"the video ends before {lost} face" in (torn.note or "")
+    assert f"the video ends before {lost} face" in torn.note
     assert (torn.held_out == whole.held_out[: len(torn.held_out)]).all()
 
 
