@@ -18,10 +18,11 @@ from rankotom_edge.frame import Image
 
 DIRECTIONS = np.arange(4, dtype=np.float32)[:, np.newaxis, np.newaxis]  # in eighths of a turn
 MIRRORED = [0, 3, 2, 1]  # the same four in a mirror
+# Chosen by eye:
 GRID, CELL = 8, 6  # cells each way, and pixels of one
 UPPER = 3  # rows of cells, to below the eyes, that are left out
 MIN_CONTRAST = 2.0  # grey levels: less is noise
-MAX_CHANGE = 1.5
+MAX_CHANGE = 1.5  # relative to the surroundings
 # By row, column and direction, in tenths; above 0 speaks for a cover. The columns are those of the
 # left half; the right half is mirrored and added to it.
 WEIGHTS = np.array(

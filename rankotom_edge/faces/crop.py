@@ -17,7 +17,7 @@ from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Point, Similarity, align_points
 
 Channels = Literal[1, 3]
-MAX_BLOCKS = 2  # drawn pixels that a pixel of the crop is averaged from, each way
+MAX_BLOCKS = 2  # drawn pixels per pixel of the crop, each way; chosen by eye
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ POOR_LIGHT = 16.0
 POOR_CONTRAST = 0.11
 # The share of the crop that is overexposed: the median face in 1.5 to 2 times the light.
 POOR_GLARE = 0.55
-OVEREXPOSED = 247
+OVEREXPOSED = 247  # grey level; chosen by eye
 # How far the nose is from between the eyes, in eye distances: about 50 degrees. Chosen by eye.
 POOR_TURN = 0.6
 # The detector's score; 0 for a face that is followed but was not detected again. It does not reveal

@@ -8,8 +8,8 @@ import numpy as np
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
 
-THUMBNAIL = (32, 24)  # columns, rows
 # Chosen by eye.
+THUMBNAIL = (32, 24)  # columns, rows
 NOTICEABLE = 12  # levels of 255 in a cell of the thumbnail; sensor noise moves a cell by 1 or 2
 NEWCOMER = 0.015  # share of the cells: a head 60 pixels wide in 640x480 covers this much
 CUT_CORRELATION = 0.5  # neighbouring frames of one scene, camera in the hand, stay above 0.9

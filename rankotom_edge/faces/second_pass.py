@@ -28,7 +28,7 @@ CLOSE_UP_WIDTHS = 4.0  # the side of the close-up in face widths; chosen by eye 
 # Degrees that a head may lean without being rotated upright: cutting rows is faster than warping,
 # and up to here the points are as exact (test_second_pass.py).
 MAX_LEAN = 5.0
-HALVES, HALF_SHARE = (0, 1), 0.6  # of the picture's longer side: the halves overlap
+HALVES, HALF_SHARE = (0, 1), 0.6  # of the longer side, so that they overlap; chosen by eye
 SAME_FACE = 0.4  # boxes that overlap by this much are one face; chosen by eye
 
 

@@ -30,31 +30,14 @@ class Device:
         return f"TensorRT {self.tensorrt} on {self.gpu}"
 
 
-@dataclass(frozen=True)
-class EngineKey:
-    """All that an engine depends on: if one of these changes it must be built again."""
-
-    model_sha256: str
-    tensorrt: str
-    gpu: str
-    precision: str
-
-    @property
-    def file_name(self) -> str:
-        parts = (self.model_sha256, self.precision, self.tensorrt, self.gpu)
-        return SEPARATOR.join(map(_file_name_part, parts)) + SUFFIX
-
-
-def engine_key(artifact: Artifact, device: Device) -> EngineKey:
-    return EngineKey(artifact.sha256, device.tensorrt, device.gpu, artifact.card.precision)
-
-
 def engines_folder(given: Path | None = None) -> Path:
     return (given or ENGINES).expanduser()
 
 
-def engine_path(key: EngineKey, folder: Path) -> Path:
-    return folder / key.file_name
+def engine_path(artifact: Artifact, device: Device, folder: Path) -> Path:
+    """Named after all that an engine depends on: if one part changes it must be built again."""
+    parts = (artifact.sha256, artifact.card.precision, device.tensorrt, device.gpu)
+    return folder / f"{SEPARATOR.join(map(_file_name_part, parts))}{SUFFIX}"
 
 
 def timing_path(device: Device, folder: Path) -> Path:
@@ -77,7 +60,7 @@ def has_engines(folder: Path) -> bool:
 
 def find_engine(artifact: Artifact, device: Device, folder: Path) -> Path:
     """The engine of this file for this device; otherwise an error that says what was found."""
-    path = engine_path(engine_key(artifact, device), folder)
+    path = engine_path(artifact, device, folder)
     if path.is_file():
         return path
     stale = ", ".join(str(_device_of(found)) for found in engines_of(artifact, folder))

@@ -1,1 +1,1 @@
-"""From probabilities to what is said of a face: an expression, a blend, or unsure."""
+"""From probabilities to readings: an expression, a blend of two, or unsure."""

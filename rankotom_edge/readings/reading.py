@@ -40,7 +40,7 @@ class PendingBlend(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One face of one frame, and what is said of it."""
+    """One face of one frame: its probabilities and the verdict."""
 
     track: int
     face: Face

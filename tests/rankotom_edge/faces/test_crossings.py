@@ -1,6 +1,6 @@
 """Two people of LFW cross, hide behind each other, leave and return, and keep their numbers.
 
-make crossings      more of them, and what they came to
+make crossings      more of them, and how many were confused
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ def test_who_comes_after_another_has_left_is_somebody_else(
 ) -> None:
     """Two sit side by side; one vanishes, and a second later a third is beside them.
 
-    In the leaver's own seat a second later he would be told apart in half of the scenes only: the
-    wall and the neighbour, which are in both their looks, are the same.
+    In the leaver's own seat the third would be recognized in only half of the scenes: the wall and
+    the neighbour, which are part of both appearances, are the same.
     """
     confused = []
     for scene in range(SCENES):

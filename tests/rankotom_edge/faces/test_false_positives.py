@@ -1,4 +1,4 @@
-"""What only resembles a face is told from one by its points, and by several detections."""
+"""What only resembles a face is rejected by its points, and by several detections."""
 
 import cmath
 import math

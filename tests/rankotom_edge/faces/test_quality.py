@@ -236,7 +236,7 @@ def test_one_look_in_vain_is_not_yet_a_hidden_face(portrait: Image, face: Face) 
     assert reason_at(1.4 + POOR_AFTER, face, True) == "partly hidden"
     assert reason_at(1.41 + POOR_AFTER + GOOD_AFTER, face, False) is None
     again = 1.5 + POOR_AFTER + GOOD_AFTER
-    assert reason_at(again, missed, False) is None  # it waits anew
+    assert reason_at(again, missed, False) is None  # it waits again
     assert reason_at(again + 0.01 + POOR_AFTER, missed, False) == "partly hidden"
     assert reason_at(again + POOR_AFTER + 0.1, face, True) == "partly hidden"
     assert reason_at(again + POOR_AFTER + GOOD_AFTER, face, False) == "partly hidden"

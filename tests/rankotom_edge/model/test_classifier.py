@@ -13,7 +13,7 @@ import pytest
 from calib.errors import RankotomError
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.classifier import Classifier, fastest_classifier
-from rankotom_edge.model.tensorrt_cache import Device, engine_key, engine_path
+from rankotom_edge.model.tensorrt_cache import Device, engine_path
 
 STAND_IN = Path(__file__).parents[2] / "export" / "tensorrt" / "names" / "stand_in.py"
 stand_in = SimpleNamespace(**runpy.run_path(str(STAND_IN)))
@@ -91,7 +91,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cached(artifact: Artifact, home: Path, device: Device | None = None) -> Path:
     folder = home / ".cache/rankotom-edge/engines"
     folder.mkdir(parents=True, exist_ok=True)
-    path = engine_path(engine_key(artifact, device or Device("10.3.0", "Orin")), folder)
+    path = engine_path(artifact, device or Device("10.3.0", "Orin"), folder)
     path.write_bytes(stand_in.PLAN + artifact.path.read_bytes())
     return path
 

@@ -1,3 +1,5 @@
+"""A quantized model on the machine it was made for, and on another."""
+
 import platform
 from dataclasses import replace
 
@@ -63,7 +65,7 @@ def test_only_bytes_need_exact_arithmetic_away_from_home() -> None:
 
 @pytest.mark.usefixtures("on_x86")
 def test_the_bars_mean_the_same_on_a_machine_that_the_model_is_not_for() -> None:
-    """By its kernels an x86 CPU without VNNI would answer 13 % of faces otherwise."""
+    """The integer kernels of an x86 CPU without VNNI would change the answer for 13 % of faces."""
     faces = np.random.default_rng(0).integers(0, 256, (16, 1, 48, 48), dtype=np.uint8)
     foreign, parent = (
         Classifier(load_artifact(name)).classify(faces).probabilities

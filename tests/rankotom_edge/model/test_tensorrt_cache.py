@@ -11,8 +11,6 @@ from calib.errors import RankotomError
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.tensorrt_cache import (
     Device,
-    EngineKey,
-    engine_key,
     engine_path,
     engines_folder,
     engines_of,
@@ -23,25 +21,28 @@ from rankotom_edge.model.tensorrt_cache import (
 )
 
 ORIN = Device("10.3.0", "Orin")
-KEY = EngineKey("a" * 64, "10.3.0", "Orin", "int8")
+MODEL = replace(load_artifact("ferplus-int8"), sha256="a" * 64)
 
 
 def cached(artifact: Artifact, device: Device, folder: Path) -> Path:
-    path = engine_path(engine_key(artifact, device), folder)
+    path = engine_path(artifact, device, folder)
     path.write_bytes(b"an engine")
     return path
 
 
-def test_the_file_name_is_the_key() -> None:
-    assert engine_path(KEY, Path("engines")) == Path(f"engines/{'a' * 64}+int8+10.3.0+Orin.engine")
+def test_the_file_name_is_all_that_an_engine_depends_on() -> None:
+    path = engine_path(MODEL, ORIN, Path("engines"))
+    assert path == Path(f"engines/{'a' * 64}+int8+10.3.0+Orin.engine")
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_name_of_a_gpu_gives_a_file_of_its_own(one: str, other: str) -> None:
-    names = [replace(KEY, gpu=gpu).file_name for gpu in (one, other)]
-    assert (names[0] == names[1]) == (one == other)
-    for name in names:
-        assert Path(name).name == name
+    folder = Path("engines")
+    paths = [engine_path(MODEL, replace(ORIN, gpu=gpu), folder) for gpu in (one, other)]
+    assert (paths[0] == paths[1]) == (one == other)
+    for path in paths:
+        name = path.name
+        assert path.parent == folder
         assert name.isascii()
         assert name.isprintable()
         assert len(name) < 255 - len("-12345678")
@@ -61,13 +62,15 @@ def test_an_engine_for_a_gpu_of_any_name_is_found_again(
 
 
 def test_each_part_of_the_key_gives_another_file() -> None:
-    others = [
-        replace(KEY, model_sha256="b" * 64),
-        replace(KEY, tensorrt="10.16.1.11"),
-        replace(KEY, gpu="Thor"),
-        replace(KEY, precision="fp16"),
+    half = replace(MODEL, card=replace(MODEL.card, precision="fp16"))
+    pairs = [
+        (MODEL, ORIN),
+        (replace(MODEL, sha256="b" * 64), ORIN),
+        (half, ORIN),
+        (MODEL, replace(ORIN, tensorrt="10.16.1.11")),
+        (MODEL, replace(ORIN, gpu="Thor")),
     ]
-    assert len({key.file_name for key in (KEY, *others)}) == 5
+    assert len({engine_path(*pair, Path("engines")) for pair in pairs}) == 5
 
 
 def test_engines_are_in_the_cache_unless_another_folder_is_given(

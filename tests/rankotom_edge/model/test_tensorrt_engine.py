@@ -14,7 +14,7 @@ import pytest
 from calib.errors import RankotomError
 from rankotom_edge.model.artifact import INPUT, Artifact
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.model.tensorrt_cache import Device, engine_key, engine_path
+from rankotom_edge.model.tensorrt_cache import Device, engine_path
 from rankotom_edge.model.tensorrt_engine import Engine, open_engine, this_device
 
 STAND_IN = Path(__file__).parents[2] / "export" / "tensorrt" / "names" / "stand_in.py"
@@ -26,7 +26,7 @@ OUTPUTS = ["logits", "probabilities", "evidence"]
 
 def cached(artifact: Artifact, device: Device, folder: Path) -> Path:
     """An engine as the stand-in takes it."""
-    path = engine_path(engine_key(artifact, device), folder)
+    path = engine_path(artifact, device, folder)
     path.write_bytes(stand_in.PLAN + artifact.path.read_bytes())
     return path
 

@@ -57,7 +57,7 @@ Seen = tuple[Array, Quality]
 
 
 def reading(track: int, raw: Array, quality: Quality) -> Reading:
-    """Its smoothed probabilities say nothing, so that whoever looks at them is found out."""
+    """Its smoothed probabilities are uniform: a monitor that used them would fail."""
     even = np.full(len(raw), 1 / len(raw))
     return Reading(track, FACE, quality, EMOTIONS, even, raw, None, "sure", None)
 

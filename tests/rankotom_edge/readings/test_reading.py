@@ -1,4 +1,4 @@
-"""What is said of a face, and when it is better to say that one is unsure."""
+"""A reading names the expression, or says why it is unsure."""
 
 from __future__ import annotations
 
@@ -99,62 +99,62 @@ def test_a_poor_crop_stays_poor_until_it_is_clearly_better() -> None:
     def blurred(sharpness: float) -> Quality:
         return Quality.of(size=0.9, sharpness=sharpness, light=1.0, pose=1.0, whole=1.0)
 
-    told = reading(shares(sadness=0.9), quality=blurred(0.49))
-    assert told.reason == "blurred"
-    told = reading(shares(sadness=0.9), quality=blurred(0.51 + POOR_MARGIN / 2), before=told)
-    assert told.reason == "blurred"
-    told = reading(shares(sadness=0.9), quality=blurred(0.5 + POOR_MARGIN), before=told)
-    assert told.verdict == "sure"
-    assert reading(shares(sadness=0.9), quality=blurred(0.51), before=told).verdict == "sure"
+    latest = reading(shares(sadness=0.9), quality=blurred(0.49))
+    assert latest.reason == "blurred"
+    latest = reading(shares(sadness=0.9), quality=blurred(0.51 + POOR_MARGIN / 2), before=latest)
+    assert latest.reason == "blurred"
+    latest = reading(shares(sadness=0.9), quality=blurred(0.5 + POOR_MARGIN), before=latest)
+    assert latest.verdict == "sure"
+    assert reading(shares(sadness=0.9), quality=blurred(0.51), before=latest).verdict == "sure"
 
 
 def test_the_reason_of_a_poor_crop_does_not_change_with_every_measurement() -> None:
     def poor(sharpness: float, light: float) -> Quality:
         return Quality.of(size=0.9, sharpness=sharpness, light=light, pose=1.0, whole=1.0)
 
-    told = reading(shares(sadness=0.9), quality=poor(0.30, 0.31))
-    told = reading(shares(sadness=0.9), quality=poor(0.31, 0.30), before=told)
-    assert told.reason == "blurred"
-    told = reading(shares(sadness=0.9), quality=poor(0.9, 0.30), before=told)
-    assert told.reason == "too dark"
+    latest = reading(shares(sadness=0.9), quality=poor(0.30, 0.31))
+    latest = reading(shares(sadness=0.9), quality=poor(0.31, 0.30), before=latest)
+    assert latest.reason == "blurred"
+    latest = reading(shares(sadness=0.9), quality=poor(0.9, 0.30), before=latest)
+    assert latest.reason == "too dark"
 
 
 def test_a_blend_holds_while_its_parts_tremble() -> None:
-    told = reading(shares(happiness=0.65, surprise=0.2))
-    assert told.blend is not None
-    told = reading(shares(happiness=0.65, surprise=0.2 - KEEP_MARGIN + 0.01), before=told)
-    assert told.blend is not None
+    latest = reading(shares(happiness=0.65, surprise=0.2))
+    assert latest.blend is not None
+    latest = reading(shares(happiness=0.65, surprise=0.2 - KEEP_MARGIN + 0.01), before=latest)
+    assert latest.blend is not None
     assert reading(shares(happiness=0.65, surprise=0.17)).blend is None
-    told = reading(shares(happiness=0.8, surprise=0.2 - KEEP_MARGIN - 0.01), before=told)
-    assert told.blend is None
+    latest = reading(shares(happiness=0.8, surprise=0.2 - KEEP_MARGIN - 0.01), before=latest)
+    assert latest.blend is None
 
 
 def test_the_parts_of_a_blend_change_places_when_one_is_clearly_ahead() -> None:
-    told = reading(shares(neutral=0.45, sadness=0.43))
-    told = reading(shares(neutral=0.43, sadness=0.45), before=told)
-    assert told.blend is not None
-    assert (told.blend.first, told.top) == ("neutral", "sadness")
-    told = reading(shares(neutral=0.40, sadness=0.48), before=told)
-    assert told.blend is not None
-    assert told.blend.first == "sadness"
+    latest = reading(shares(neutral=0.45, sadness=0.43))
+    latest = reading(shares(neutral=0.43, sadness=0.45), before=latest)
+    assert latest.blend is not None
+    assert (latest.blend.first, latest.top) == ("neutral", "sadness")
+    latest = reading(shares(neutral=0.40, sadness=0.48), before=latest)
+    assert latest.blend is not None
+    assert latest.blend.first == "sadness"
 
 
 def test_a_blend_on_the_way_from_one_expression_to_another_is_not_named() -> None:
-    told = reading(shares(anger=0.9))
+    latest = reading(shares(anger=0.9))
     on_the_way = shares(anger=0.45, happiness=0.45)
     for number in range(1, 5):
-        told = reading(on_the_way, before=told, time=number / 30)
-        assert told.blend is None
-    assert reading(shares(happiness=0.9), before=told, time=5 / 30).blend is None
+        latest = reading(on_the_way, before=latest, time=number / 30)
+        assert latest.blend is None
+    assert reading(shares(happiness=0.9), before=latest, time=5 / 30).blend is None
 
 
 def test_a_blend_that_lasts_is_named_and_so_is_the_first_of_a_face() -> None:
     blended = shares(sadness=0.5, neutral=0.4)
     assert reading(blended).blend is not None
-    told, blends = reading(shares(sadness=0.95)), []
+    latest, blends = reading(shares(sadness=0.95)), []
     for number in range(1, 31):
-        told = reading(blended, before=told, time=number / 30)
-        blends.append(told.blend is not None)
+        latest = reading(blended, before=latest, time=number / 30)
+        blends.append(latest.blend is not None)
     first = blends.index(True)
     assert 0.1 <= first / 30 <= 0.2
     assert all(blends[first:])
@@ -163,25 +163,25 @@ def test_a_blend_that_lasts_is_named_and_so_is_the_first_of_a_face() -> None:
 def test_a_face_that_trembles_across_every_limit_is_told_in_few_words() -> None:
     """Ten seconds at 30 frames a second, confidence and parts a little above and below."""
     random = np.random.default_rng(0)
-    before, changes, told = None, 0, None
+    before, changes, latest = None, 0, None
     for _ in range(300):
         happy, surprised = 0.62 + random.normal(0, 0.012), 0.2 + random.normal(0, 0.012)
-        before, told = (
-            told,
-            reading(shares(happiness=happy, surprise=surprised), needed=0.62, before=told),
+        before, latest = (
+            latest,
+            reading(shares(happiness=happy, surprise=surprised), needed=0.62, before=latest),
         )
         if before is not None:
-            said = [(one.verdict, one.blend and one.blend.name) for one in (before, told)]
-            changes += said[0] != said[1]
+            shown = [(one.verdict, one.blend and one.blend.name) for one in (before, latest)]
+            changes += shown[0] != shown[1]
     assert changes <= 4
 
 
 def test_without_smoothing_a_face_is_read_from_its_own_frame_alone() -> None:
     smoothed, raw = shares(happiness=0.9), shares(happiness=0.45, surprise=0.4)
-    told = reading(smoothed, raw=raw, needed=0.6)
-    assert (told.top, told.blend, told.verdict) == ("happiness", None, "sure")
-    assert with_smoothing(told, smoothed=True) is told
-    alone = with_smoothing(told, smoothed=False)
+    latest = reading(smoothed, raw=raw, needed=0.6)
+    assert (latest.top, latest.blend, latest.verdict) == ("happiness", None, "sure")
+    assert with_smoothing(latest, smoothed=True) is latest
+    alone = with_smoothing(latest, smoothed=False)
     assert alone.confidence == pytest.approx(0.45)
     assert alone.blend is not None
     assert alone.reason == "45 % sure, 60 % needed"
@@ -202,8 +202,8 @@ def test_a_face_as_json_has_the_fields_of_the_schema() -> None:
 
 
 def test_a_face_read_back_from_json_says_the_same() -> None:
-    told = reading(shares(happiness=0.52, surprise=0.31), raw=shares(fear=0.4), needed=0.6)
-    saved = told.as_json()
+    latest = reading(shares(happiness=0.52, surprise=0.31), raw=shares(fear=0.4), needed=0.6)
+    saved = latest.as_json()
     again = Reading.from_json(json.loads(json.dumps(saved)))
     assert again.as_json() == saved
     assert again.face.left_eye == pytest.approx(FACE.left_eye, abs=0.01)
@@ -211,10 +211,10 @@ def test_a_face_read_back_from_json_says_the_same() -> None:
 
 
 def test_a_face_as_json_is_cheap() -> None:
-    told = reading(shares(happiness=0.52, surprise=0.31))
+    latest = reading(shares(happiness=0.52, surprise=0.31))
     started = time.thread_time()
     for _ in range(300):
-        told.as_json()
+        latest.as_json()
     assert (time.thread_time() - started) / 300 < 0.001
 
 
