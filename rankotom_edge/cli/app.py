@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
@@ -24,10 +25,12 @@ from rankotom_edge.cli.replay import replay
 from rankotom_edge.cli.train import train
 from rankotom_edge.interrupts import install_end_handlers
 
-LIVE = "Live"
-CALIBRATION = "Calibration"
-MODELS = "Models"
-MACHINE = "This machine"
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Live": (camera, replay),
+    "Calibration": (evaluate, drift),
+    "Models": (models, export, train),
+    "This machine": (doctor, bench),
+}
 
 BAD_INPUT = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own status, 1, means "the answer is no" here
@@ -64,15 +67,9 @@ def rankotom_edge(
     """Facial expressions with a confidence that means what it says, offline."""
 
 
-add_command(app, LIVE, camera)
-add_command(app, LIVE, replay)
-add_command(app, CALIBRATION, evaluate)
-add_command(app, CALIBRATION, drift)
-add_command(app, MODELS, models)
-add_command(app, MODELS, export)
-add_command(app, MODELS, train)
-add_command(app, MACHINE, doctor)
-add_command(app, MACHINE, bench)
+for panel, commands in PANELS.items():
+    for command in commands:
+        add_command(app, panel, command)
 
 
 def main() -> None:

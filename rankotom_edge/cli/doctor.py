@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import platform
-import sys
 from typing import Annotated
 
 import typer
 
-from rankotom_edge.cli.output import JsonTarget, check_outputs, show, write_json
+from rankotom_edge.cli.output import JsonTarget, check_outputs, progress, show, write_json
 from rankotom_edge.doctor import Finding, Probe
 from rankotom_edge.doctor.subprocess_probe import TIMEOUT
 
@@ -39,16 +38,14 @@ def doctor(
     command that fixes it. Exit status 1 if faces cannot be read. Uses no
     network and writes nothing.
     """
-    from rich.console import Console
-
     from rankotom_edge.doctor import is_healthy, run_probes
     from rankotom_edge.doctor.probe_list import list_probes
     from rankotom_edge.doctor.report import doctor_report
 
     check_outputs(json)
-    with Console(stderr=True, quiet=not sys.stderr.isatty()).status("starting") as spinner:
+    with progress("starting") as show_progress:
         sections = {
-            title: tuple(run_probes(probes, timeout, lambda name: spinner.update(f"trying {name}")))
+            title: tuple(run_probes(probes, timeout, lambda name: show_progress(f"trying {name}")))
             for title, probes in (list_probes(source) | DATA_SETS).items()
         }
     checks = [check for group in sections.values() for check in group]

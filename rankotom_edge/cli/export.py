@@ -195,12 +195,9 @@ def export(
         target="tensorrt" if format_.tensorrt or format_.fp16 else gate.target or this_machine(),
         output=output,
         limits=limit.limits(),
-        allow_slower=gate.allow_slower,
-        keep_rejected=gate.keep_rejected,
-        data=faces.data,
-        unlabelled=faces.unlabelled,
-        resamples=bootstrap.resamples,
-        seed=bootstrap.seed,
+        gate=gate,
+        faces=faces,
+        bootstrap=bootstrap,
     )
     written, document = make_smaller(request, report.json, report.plot)
     try:

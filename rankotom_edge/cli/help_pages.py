@@ -1,4 +1,4 @@
-"""How the help pages look: no types beside flags, and the example on a line of its own."""
+"""How the help pages look: no types next to flags, and the example on a line of its own."""
 
 import inspect
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class OverviewPage(TyperGroup):
 
 
 def without_types(parameters: list[Any]) -> list[Any]:
-    """typer 0.29 prints <bool> beside every flag and <str> beside a named argument."""
+    """typer 0.29 prints <bool> next to every flag and <str> next to a named argument."""
     for parameter in parameters:
         if parameter.param_type_name == "argument":
             parameter.display_type_rich = _no_type

@@ -18,18 +18,10 @@ SHOWN_METRICS = ("accuracy", "ece", "aece", "mce", "mce50", "nll", "brier", "top
 
 
 def overview(artifacts: list[Artifact]) -> RenderableType:
-
     if not artifacts:
         return note("No model is embedded here. Make one with: rankotom-edge export")
-    table = plain_table(
-        ("model", "left"),
-        ("precision", "left"),
-        ("for", "left"),
-        ("size", "right"),
-        ("accuracy", "right"),
-        ("ECE", "right"),
-        ("AECE", "right"),
-    )
+    left, right = ("model", "precision", "for"), ("size", "accuracy", "ECE", "AECE")
+    table = plain_table(*((name, "left") for name in left), *((name, "right") for name in right))
     table.columns[0].no_wrap = True
     for artifact in artifacts:
         card = artifact.card
@@ -53,7 +45,6 @@ def overview(artifacts: list[Artifact]) -> RenderableType:
 
 
 def card_report(artifact: Artifact) -> RenderableType:
-
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style=FAINT, no_wrap=True)
     rows.add_column(overflow="fold")
@@ -75,7 +66,6 @@ def recipe_words(recipe: Mapping[str, Any]) -> str:
 
 
 def card_rows(artifact: Artifact) -> list[tuple[str, str]]:
-
     card, crop = artifact.card, artifact.card.crop
     colour = "grey" if crop.channels == 1 else "RGB"
     bound = ", the bound of its fit: not calibrated" if at_bound(card.temperature) else ""
@@ -106,7 +96,6 @@ def card_rows(artifact: Artifact) -> list[tuple[str, str]]:
 
 def quantization_rows(artifact: Artifact) -> list[tuple[str, str]]:
     """How the model was quantized and what that cost; empty for an FP32 model."""
-
     card = artifact.card
     rows = [("made for", " and ".join(card.targets))] if card.targets else []
     if card.quantization.get("calibration"):
@@ -135,7 +124,6 @@ def quantization_rows(artifact: Artifact) -> list[tuple[str, str]]:
 
 
 def _metrics_table(evaluation: Evaluation) -> RenderableType:
-
     table = plain_table(
         ("", "left"), ("value", "right"), ("95 % interval", "right"), ("floor, 95 %", "right")
     )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from calib.limits import Limits
     from export.judges import Judge
     from export.smaller_model import SmallerModel
+    from rankotom_edge.cli.export import CalibrationFacesOptions, GateOptions
+    from rankotom_edge.cli.output import BootstrapOptions
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.target import Target
 
@@ -34,12 +36,9 @@ class QuantizeRequest:
     target: Target | None  # None if this machine is neither x86 nor ARM and none was named
     output: Path | None
     limits: Limits
-    allow_slower: bool
-    keep_rejected: bool
-    data: Path | None
-    unlabelled: Path | None
-    resamples: int
-    seed: int
+    gate: GateOptions
+    faces: CalibrationFacesOptions
+    bootstrap: BootstrapOptions
 
 
 def make_smaller(
@@ -55,7 +54,7 @@ def make_smaller(
     parent = load_artifact(request.model)
     output = request.output or default_output(parent.card.name, request)
     check_parent(parent, output)
-    rejected = [rejected_path(output)] if request.keep_rejected else []
+    rejected = [rejected_path(output)] if request.gate.keep_rejected else []
     check_outputs(json, plot, [output, *rejected])
     judge, notes = make_judge(parent, request)
     with progress("") as show_progress:
@@ -65,8 +64,8 @@ def make_smaller(
             request.precision,
             request.target,
             output,
-            allow_slower=request.allow_slower,
-            keep_rejected=request.keep_rejected,
+            allow_slower=request.gate.allow_slower,
+            keep_rejected=request.gate.keep_rejected,
             show_progress=show_progress,
         )
     caveats = [smaller.caveat] if smaller.caveat else []
@@ -100,8 +99,8 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
     from train.data.datasets import data_folder, load_dataset, validation_half
 
     card = parent.card
-    if request.unlabelled is not None:
-        split = collect_faces(request.unlabelled, card.crop)
+    if request.faces.unlabelled is not None:
+        split = collect_faces(request.faces.unlabelled, card.crop)
         calibration = unlabelled_faces(f"{split.name}/calibrate", split.calibration)
         held_out = unlabelled_faces(f"{split.name}/judge", split.held_out)
         notes = [split.note] if split.note else []
@@ -114,7 +113,7 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
             "use --unlabelled DIR."
         )
     try:
-        valid = load_dataset(dataset, data_folder(request.data), "valid", check_count=False)
+        valid = load_dataset(dataset, data_folder(request.faces.data), "valid", check_count=False)
     except RankotomError as error:
         raise RankotomError(
             f"{error} {WHERE_TO_GET[dataset]} Without it, --unlabelled DIR (a folder of face "
@@ -126,7 +125,7 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
         for which in ("choose", "report")
     )
     judge = LabelledJudge.of_parent(
-        parent, choose, report, request.limits, request.resamples, request.seed
+        parent, choose, report, request.limits, request.bootstrap.resamples, request.bootstrap.seed
     )
     return judge, []
 

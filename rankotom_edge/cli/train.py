@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,33 +20,7 @@ if TYPE_CHECKING:
     from train.recipe import Recipe
 
 
-@dataclass(frozen=True)
-class RecipeOptions:
-    """Overrides of the recipe."""
-
-    epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Epochs, instead of the recipe's.")
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed, instead of the recipe's.")
-    ] = None
-    network: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Network, instead of the recipe's: resnet18, resnet50, edge …"
-        ),
-    ] = None
-    bfloat16: Annotated[
-        bool,
-        typer.Option(
-            "--bfloat16",
-            help="Compute in bfloat16 on a CPU too; nearly twice as fast with AVX-512 BF16.",
-        ),
-    ] = False
-
-
 def train(
-    *,
     recipe: Annotated[
         str | None,
         typer.Argument(
@@ -78,7 +51,25 @@ def train(
             show_default=False,
         ),
     ] = None,
-    override: RecipeOptions,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Epochs, instead of the recipe's.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed, instead of the recipe's.")
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Network, instead of the recipe's: resnet18, resnet50, edge …"
+        ),
+    ] = None,
+    bfloat16: Annotated[
+        bool,
+        typer.Option(
+            "--bfloat16",
+            help="Compute in bfloat16 on a CPU too; nearly twice as fast with AVX-512 BF16.",
+        ),
+    ] = False,
     weights: Annotated[
         Path | None,
         typer.Option(
@@ -124,10 +115,10 @@ def train(
         raise typer.BadParameter("name a recipe; rankotom-edge train --list shows them")
     chosen = override_recipe(
         find_recipe(recipe),
-        epochs=override.epochs,
-        seed=override.seed,
-        network=None if override.network is None else find_network(override.network),
-        bfloat16=override.bfloat16 or None,
+        epochs=epochs,
+        seed=seed,
+        network=None if network is None else find_network(network),
+        bfloat16=bfloat16 or None,
     )
     folder = run or Path("runs") / f"{chosen.name}-seed{chosen.seed}"
     faces_folder = data_folder(data)

@@ -71,7 +71,7 @@ def test_a_source_without_faces_is_noted(tmp_path: Path) -> None:
 
 def test_a_source_that_is_too_short_is_an_error() -> None:
     portrait = Path(__file__).parents[3] / "rankotom_edge" / "sources" / "eileen-collins.jpg"
-    with pytest.raises(RankotomError, match="too few frames: 30 go to the warm-up"):
+    with pytest.raises(RankotomError, match="too few frames: the warm-up alone takes 30"):
         run("--source", str(portrait))
 
 

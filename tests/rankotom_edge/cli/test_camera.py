@@ -1,4 +1,4 @@
-"""``rankotom-edge camera`` as a person and a program meet it: real sources, detector and model."""
+"""``rankotom-edge camera`` with real sources, detector and model."""
 
 import contextlib
 import json
@@ -378,7 +378,7 @@ def test_an_interrupt_while_it_starts_is_no_traceback() -> None:
     assert "Traceback" not in said
 
 
-def test_a_picture_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+def test_an_unreadable_picture_is_noted_and_the_others_are_read(tmp_path: Path) -> None:
     portrait = Path(__file__).parents[3] / "rankotom_edge" / "sources" / "eileen-collins.jpg"
     shutil.copy(portrait, tmp_path / "1.jpg")
     (tmp_path / "2.jpg").write_bytes(b"no picture")

@@ -144,7 +144,7 @@ def test_drift_writes_json_and_a_picture(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_two_files_of_one_name_are_told_apart(
+def test_two_files_of_one_name_are_named_by_their_paths(
     run: Callable[..., Any], files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

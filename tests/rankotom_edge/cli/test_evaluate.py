@@ -113,7 +113,7 @@ def test_where_json_has_standard_output_the_note_is_on_standard_error(
     assert finished.stderr.startswith("note: these faces were used to fit")
 
 
-def test_saved_predictions_give_the_same_figures(
+def test_saved_predictions_give_the_same_metrics(
     tiny_artifact: Artifact, made_ferplus: Path, tmp_path: Path
 ) -> None:
     saved = tmp_path / "saved.npz"
@@ -188,7 +188,7 @@ def test_measuring_predictions_needs_neither_torch_nor_cv2_nor_matplotlib(
         ("notes.txt", "notes.txt is none of these."),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_line(
+def test_an_unreadable_input_is_an_error_of_one_line(
     run: Callable[..., Any], tmp_path: Path, name: str, words: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -256,7 +256,7 @@ def test_csv_is_read_as_npz_is(run: Callable[..., Any], tmp_path: Path) -> None:
     assert list(figures["per_class"]) == ["sad", "glad"]
 
 
-def test_the_same_seed_gives_the_same_figures(
+def test_the_same_seed_gives_the_same_metrics(
     run: Callable[..., Any], files: dict[str, Path]
 ) -> None:
     first, second = (

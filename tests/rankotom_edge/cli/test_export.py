@@ -58,18 +58,18 @@ def _no_data_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         (["--int8", "--tensorrt", "--target", "x86"], "leave out --target"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_a_usage_error(arguments: list[str], words: str) -> None:
+def test_options_that_exclude_each_other_are_bad_usage(arguments: list[str], words: str) -> None:
     result = run("export", *arguments)
     assert result.exit_code == 2
     assert words in result.output
 
 
-def test_a_training_run_is_made_an_fp32_file_first(tmp_path: Path) -> None:
-    with pytest.raises(RankotomError, match=r"training run. Make its FP32 file first"):
+def test_a_training_run_has_to_become_an_fp32_file_first(tmp_path: Path) -> None:
+    with pytest.raises(RankotomError, match=r"training run. Write its FP32 file first"):
         run("export", tmp_path, "--int8")
 
 
-def test_without_tensorrt_the_engine_is_not_built_and_the_way_there_is_told() -> None:
+def test_without_tensorrt_the_error_says_how_to_get_it() -> None:
     if "tensorrt" in sys.modules:
         pytest.skip("TensorRT is here")
     for more in ([], ["--int8"]):  # and before the work of quantizing
@@ -128,9 +128,7 @@ def test_a_model_file_must_be_called_one(run_folder: Path, tmp_path: Path) -> No
         ask("export", str(run_folder), "--output", str(tmp_path / "model.bin"))
 
 
-def test_a_folder_that_is_not_there_is_told_before_the_work(
-    run_folder: Path, tmp_path: Path
-) -> None:
+def test_a_missing_folder_is_an_error_before_the_work(run_folder: Path, tmp_path: Path) -> None:
     """The data set is missing too, which is found out only later."""
     here, gone = tmp_path / "model.onnx", tmp_path / "gone" / "model.onnx"
     for targets in (["-o", str(gone)], ["-o", str(here), "--json", str(gone)]):

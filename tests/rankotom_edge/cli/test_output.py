@@ -17,7 +17,7 @@ QUICK = ["--resamples", "50"]
 
 
 @pytest.mark.parametrize("arguments", [["evaluate", "{good}", "--json", "-"], ["--help"]])
-def test_a_full_disk_is_told_in_one_line(
+def test_a_full_disk_is_an_error_of_one_line(
     files: dict[str, Path], tmp_path: Path, arguments: list[str]
 ) -> None:
     """No file may grow past 100 bytes here, which is as full as a disk can be in a test."""
@@ -90,7 +90,7 @@ def test_a_pipe_gets_no_colour(start: Callable[..., Any], files: dict[str, Path]
     assert "\x1b" not in start("evaluate", str(files["good"]), *QUICK).stdout
 
 
-def test_json_and_picture_go_to_files_beside_the_printed_report(
+def test_json_and_picture_go_to_files_and_the_report_is_printed(
     run: Callable[..., Any], files: dict[str, Path], tmp_path: Path
 ) -> None:
     target, picture = tmp_path / "figures.json", tmp_path / "figures.png"
@@ -113,10 +113,10 @@ def test_json_and_picture_go_to_files_beside_the_printed_report(
         ("--save-predictions", "file.csv", "saved as .npz"),
     ],
 )
-def test_what_cannot_be_written_is_told_before_the_work(
+def test_an_output_that_cannot_be_written_is_an_error_before_the_work(
     run: Callable[..., Any], tmp_path: Path, option: str, name: str, words: str
 ) -> None:
-    """The work cannot even begin here: its input is missing, which is not what is told."""
+    """The input is missing too, but that would be noticed only later."""
     commands = [["evaluate", "gone.npz"], ["drift", "gone.npz", "gone.npz"]]
     for command in commands[:1] if option == "--save-predictions" else commands:
         finished = run(*command, option, str(tmp_path / name))

@@ -52,7 +52,7 @@ def ask(*arguments: str, status: int = 0) -> str:
         ("ferplus/valid/choose", ["--split", "test"], None),
     ],
 )
-def test_faces_that_fitted_the_temperature_are_told(
+def test_faces_that_fitted_the_temperature_are_noted(
     tiny_artifact: Artifact,
     tiny_card: ModelCard,
     made_ferplus: Path,
@@ -69,7 +69,7 @@ def test_faces_that_fitted_the_temperature_are_told(
         assert f"Note: {words}" in page or words is None
 
 
-def test_the_same_faces_are_known_under_another_name() -> None:
+def test_the_same_faces_are_recognised_under_another_name() -> None:
     here, there = (FacesUsed(name, 20, "1" * 64) for name in ("mine/valid", "ferplus/choose"))
     assert str(calibration_caveat(here, [there])).startswith("these faces were used to fit")
     assert calibration_caveat(replace(here, sha256="2" * 64), [there]) is None
@@ -84,7 +84,7 @@ def test_the_same_faces_are_known_under_another_name() -> None:
         ("mine/valid", 3_579, "some of these faces were used"),
     ],
 )
-def test_how_many_faces_fitted_is_said_only_where_all_of_the_split_are_here(
+def test_the_overlap_is_counted_only_if_the_split_is_complete(
     name: str, count: int, words: str
 ) -> None:
     fitted = FacesUsed(f"{name}/choose", 1_790, "1" * 64)

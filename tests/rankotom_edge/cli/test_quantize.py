@@ -207,7 +207,7 @@ def test_a_file_made_without_labels_says_so_wherever_it_goes(
         "album/calibrate",
     ]
     page = run("models", output).stdout
-    assert "the figures below are the parent's" in " ".join(page.split())
+    assert "the metrics below are the parent's" in " ".join(page.split())
 
 
 def test_it_runs_without_torch(narrow: Artifact, made_ferplus: Path, tmp_path: Path) -> None:

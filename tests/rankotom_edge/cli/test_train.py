@@ -1,4 +1,4 @@
-"""``rankotom-edge train`` as a person meets it, on a FERPlus of 32 faces in its official layout."""
+"""``rankotom-edge train`` on a FERPlus of 32 faces in its official layout."""
 
 import json
 import os
@@ -28,7 +28,7 @@ TINY = Recipe(
     epochs=2,
     face_recognition=False,
 )
-# The command in a process of its own, with the recipe above beside the real ones.
+# The command in a process of its own, with the recipe above added to the real ones.
 SCRIPT = """
 import sys
 from train.recipe import RECIPES, Recipe
@@ -94,7 +94,7 @@ def test_list_shows_every_recipe_and_what_it_is_for() -> None:
         assert words in finished.stdout
 
 
-def test_a_run_ends_with_its_checkpoint_and_figures(
+def test_a_run_ends_with_its_checkpoint_and_metrics(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -104,7 +104,7 @@ def test_a_run_ends_with_its_checkpoint_and_figures(
     checkpoint = Path("runs/tiny-seed3/checkpoint.safetensors")
     assert checkpoint.exists()
     assert str(checkpoint) in finished.stdout
-    assert "On the 8 faces that choices are made on" in finished.stdout
+    assert "On the 8 faces of the choose half" in finished.stdout
     assert "epoch 2/2" in finished.stderr
     assert len(list((data / "framed").glob("*.npy"))) == 2
 
@@ -211,7 +211,7 @@ def test_the_same_command_runs_under_torchrun_and_reports_once(
     ]
 
 
-def test_under_torchrun_too_bad_input_is_told_without_a_traceback(
+def test_under_torchrun_too_bad_input_is_an_error_without_a_traceback(
     tmp_path: Path, script: Path
 ) -> None:
     finished = under_torchrun(script, "--data", str(tmp_path))

@@ -1,4 +1,4 @@
-"""``rankotom-edge camera --view web`` as a person and a fleet meet it."""
+"""``rankotom-edge camera --view web``: the page, its address and its token."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_another_host_prints_a_link_with_a_token_and_answers_to_nothing_else() -
         assert token not in program.stderr.read()
 
 
-def test_a_port_in_use_is_told_before_the_camera_is_opened() -> None:
+def test_a_port_in_use_is_an_error_before_the_camera_is_opened() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         said = refused("--source", "no-such-camera", "--view", "web", "--port", port)
@@ -142,7 +142,7 @@ def test_a_port_in_use_is_told_before_the_camera_is_opened() -> None:
     ("arguments", "words"),
     [
         (["--view", "web", "--host", "no such host"], "There is no host 'no such host'"),
-        (["--view", "web", "--host", "192.0.2.1"], "is no address of this machine"),
+        (["--view", "web", "--host", "192.0.2.1"], "is not an address of this machine"),
         (["--view", "none", "--port", "8000"], "--port is for --view web"),
         (["--view", "none", "--no-video"], "--no-video is for --view web"),
     ],

@@ -204,9 +204,9 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
         reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
         run(source, reader, person)
     assert len(person.shown) == 7
-    moment = person.shown[-1].latest
-    assert moment is not None
-    assert [reading.top for reading in moment.readings] == ["happiness"]
+    latest = person.shown[-1].latest
+    assert latest is not None
+    assert [reading.top for reading in latest.readings] == ["happiness"]
 
 
 def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, reader: Reader) -> None:
