@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rankotom_edge.readings.drift_monitor import DriftStatus
-    from rankotom_edge.readings.frame_readings import FrameReadings
-    from rankotom_edge.sources import State
-    from rankotom_edge.views.controls import Controls
+from rankotom_edge.readings.drift_monitor import DriftStatus
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.sources import State
+from rankotom_edge.views.controls import Controls
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ it). Nothing is shown by colour alone: a name or a position always says the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from rankotom_edge.readings.reading import Reading
+from rankotom_edge.readings.reading import Reading
 
 Colour: TypeAlias = tuple[int, int, int]  # blue, green, red, as in OpenCV
 

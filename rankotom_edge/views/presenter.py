@@ -6,13 +6,9 @@ Which readings, which message where there are none, and what the status line say
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rankotom_edge.readings.reading import with_smoothing
-
-if TYPE_CHECKING:
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.display import Display, Status
+from rankotom_edge.readings.reading import Reading, with_smoothing
+from rankotom_edge.views.display import Display, Status
 
 NO_FACE = "no face"
 STILL = "a still picture, moved: not a live person"

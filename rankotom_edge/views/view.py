@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from rankotom_edge.views.display import Display
+from rankotom_edge.views.display import Display
 
 
 class View(Protocol):

@@ -6,14 +6,11 @@ The words name the expression that is seen, never what a person feels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from calib.evaluation import Evaluation
 from calib.reports.number_text import faces_text
-
-if TYPE_CHECKING:
-    from calib.evaluation import Evaluation
-    from rankotom_edge.model.reliability import Reliability
-    from rankotom_edge.readings.reading import Reading
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading
 
 UNSURE = "unsure"
 MARK_MEANING = "how often a bar of that height was right"

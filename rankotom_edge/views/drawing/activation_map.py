@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from rankotom_edge.faces.crop import Framing
+from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity, align_points
+from rankotom_edge.readings.reading import Reading
+from rankotom_edge.views.drawing.picture_area import PictureArea
 from rankotom_edge.views.drawing.rect import Rect
-
-if TYPE_CHECKING:
-    from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.frame import Image
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.drawing.picture_area import PictureArea
 
 MAP_SIZE = 64  # pixels to which the 3 x 3 cells of the map are interpolated
 # Both chosen by eye.

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from rankotom_edge.faces.face import Face
+from rankotom_edge.geometry import Point
 from rankotom_edge.views.drawing.rect import Rect
-
-if TYPE_CHECKING:
-    from rankotom_edge.faces.face import Face
-    from rankotom_edge.geometry import Point
 
 # How far a head extends beyond the detector's box, as shares of the box. Chosen by eye.
 SIDE, HAIR, CHIN = 0.06, 0.45, 0.08

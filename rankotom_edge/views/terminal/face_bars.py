@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from calib.reports.charts import DIAGONAL
-from rankotom_edge.readings.reading import bar_reliability
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.palette import FAINT_HEX, QUIET_HEX, emotion_hex
+from rankotom_edge.views.terminal.face_order import FaceOrder
 from rankotom_edge.views.wording import headline, named_emotions, percent
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.reliability import Reliability
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.terminal.face_order import FaceOrder
 
 Size: TypeAlias = tuple[int, int]  # columns, lines
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings
-    from rankotom_edge.readings.reading import Reading
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.readings.reading import Reading
 
 # By track, in the order of arrival: the indexes of the emotions, highest first.
 FaceOrder: TypeAlias = Mapping[int, Sequence[int]]

@@ -6,7 +6,6 @@ import os
 import select
 import sys
 from collections import deque
-from types import TracebackType
 from typing import Any, TextIO
 
 ESCAPE = 0x1B
@@ -99,12 +98,7 @@ class Keyboard:
             tty.setcbreak(self._source, termios.TCSANOW)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._source is None or self._before is None:
             return
         import termios

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
@@ -16,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.reports.widgets import Report
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.palette import FAINT_HEX, QUIET_HEX, RECORDING_HEX, WARNING_HEX
 from rankotom_edge.views.presenter import (
     STILL,
@@ -26,12 +27,8 @@ from rankotom_edge.views.presenter import (
     status_line,
 )
 from rankotom_edge.views.terminal.face_bars import GUTTER, MIN_WIDTH, Size, face_grid
+from rankotom_edge.views.terminal.face_order import FaceOrder
 from rankotom_edge.views.terminal.side_panels import SIDE_PANEL_WIDTH, side_panel
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.reliability import Reliability
-    from rankotom_edge.views.display import Display
-    from rankotom_edge.views.terminal.face_order import FaceOrder
 
 MARGIN = 1
 # Columns of the picture; chosen by eye. In a smaller one a face is only a few pixels; a larger one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -13,15 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.reports.charts import DIAGONAL, ReliabilityDiagram
+from rankotom_edge.frame import Image
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading
+from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.palette import QUIET_HEX, bgr, emotion_hex
 from rankotom_edge.views.terminal.half_blocks import HalfBlocks, fit_image
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
-
-if TYPE_CHECKING:
-    from rankotom_edge.frame import Image
-    from rankotom_edge.model.reliability import Reliability
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.controls import Controls
 
 SIDE_PANEL_WIDTH = 38
 CROP_LINES = 12  # 24 pixels, half of the crop's 48: still recognisable as a face

@@ -6,20 +6,17 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
 
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.page import render
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.views.display import Display
 
 REFRESH_SECONDS = 1 / 12  # nobody reads faster, and a slow connection could not follow
 COLOURS_FOR_PICTURES = ("truecolor", "256")
@@ -93,10 +90,5 @@ class TerminalView:
             self._on_exit = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._on_exit.close()

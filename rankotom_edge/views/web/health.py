@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rankotom_edge.views.presenter import picture_message, source_words
-
-if TYPE_CHECKING:
-    from rankotom_edge.views.web.relay import Update
+from rankotom_edge.views.web.relay import Update
 
 # Seconds. The loop shows something twenty times a second, even without a frame; opening a camera
 # again, or warming up a model, takes a second or two.

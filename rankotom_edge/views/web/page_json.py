@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
-from rankotom_edge.readings.reading import bar_reliability
+from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.controls import KEYS
+from rankotom_edge.views.display import Status
 from rankotom_edge.views.palette import emotion_hex
 from rankotom_edge.views.presenter import (
     STILL,
@@ -23,13 +24,8 @@ from rankotom_edge.views.presenter import (
     source_words,
 )
 from rankotom_edge.views.web.health import stall_words
+from rankotom_edge.views.web.relay import Update
 from rankotom_edge.views.wording import MARK_MEANING, headline, named_emotions, percent
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.display import Status
-    from rankotom_edge.views.web.relay import Update
 
 # Handled in the browser, so that one person's help does not open on every screen.
 PAGE_KEYS = ("m", "h")

@@ -4,11 +4,13 @@ with."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
+from rankotom_edge.faces.crop import Framing
+from rankotom_edge.frame import Image
+from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.drawing.activation_map import draw_evidence
 from rankotom_edge.views.drawing.canvas import draw_outline, draw_text, fill_rect
 from rankotom_edge.views.drawing.picture_area import PictureArea
@@ -17,12 +19,7 @@ from rankotom_edge.views.drawing.sizes import COLUMNS, LINES, Sizes
 from rankotom_edge.views.drawing.text import line_height, text_width
 from rankotom_edge.views.palette import GROUND, reading_colour
 from rankotom_edge.views.presenter import is_stale, shown_readings
-
-if TYPE_CHECKING:
-    from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.frame import Image
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.web.relay import Update
+from rankotom_edge.views.web.relay import Update
 
 
 @dataclass(frozen=True)
@@ -32,12 +29,7 @@ class PictureFormat:
 
 
 # From about 80 KB down to 9 KB for the demo portrait.
-FORMATS = (
-    PictureFormat(960, 85),
-    PictureFormat(640, 75),
-    PictureFormat(480, 60),
-    PictureFormat(320, 45),
-)
+FORMATS = tuple(PictureFormat(*each) for each in ((960, 85), (640, 75), (480, 60), (320, 45)))
 # Seconds that sending a picture took; chosen by eye. A slow client gets a smaller format.
 SLOW, QUICK = 0.25, 0.05
 QUICK_IN_A_ROW = 60  # pictures before a larger format is tried again

@@ -10,10 +10,8 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rankotom_edge.views.display import Display
+from rankotom_edge.views.display import Display
 
 MAX_STREAMS = 64  # the page opens two: numbers and pictures
 

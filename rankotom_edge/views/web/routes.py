@@ -12,27 +12,25 @@ from importlib import resources
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.views.display import Status
+from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.health import health
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
+from rankotom_edge.views.web.relay import Relay, Update
 from rankotom_edge.views.web.security import PAGE, RequestGuard
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
-
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.readings.frame_readings import FrameReadings
-    from rankotom_edge.views.display import Status
-    from rankotom_edge.views.web.address import Address
-    from rankotom_edge.views.web.relay import Relay, Update
 
 FILES = {
     "index.html": "text/html",

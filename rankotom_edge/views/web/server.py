@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rankotom_edge.closing import Closing
-
-if TYPE_CHECKING:
-    from rankotom_edge.views.web.address import Address
-    from rankotom_edge.views.web.routes import Routes
+from rankotom_edge.views.web.address import Address
+from rankotom_edge.views.web.routes import Routes
 
 MAX_CONNECTIONS = 96  # all streams, and room for short requests
 IDLE_SECONDS = 10.0  # for a whole request to arrive, the first one included

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from calib.arrays import FloatArray
+from calib.arrays import FloatArray
 
 SECONDS = 180
 

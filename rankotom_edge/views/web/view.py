@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING
 
 from rankotom_edge.closing import Closing
+from rankotom_edge.views.display import Display
+from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.relay import Relay
 from rankotom_edge.views.web.routes import Routes, Site
 from rankotom_edge.views.web.server import Server
-
-if TYPE_CHECKING:
-    from rankotom_edge.views.display import Display
-    from rankotom_edge.views.web.address import Address
 
 MAX_KEYS = 32  # waiting for the loop; older ones are dropped
 

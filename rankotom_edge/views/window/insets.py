@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
-from calib.metrics import LARGE_BIN
+from calib.evaluation import Evaluation
+from calib.metrics import LARGE_BIN, Bin
 from rankotom_edge.frame import Image
+from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.drawing.canvas import draw_outline, draw_pane, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.drawing.sizes import Sizes
 from rankotom_edge.views.drawing.text import text_width
 from rankotom_edge.views.palette import FAINT, GROUND, QUIET, TEXT, bgr, reading_colour
 from rankotom_edge.views.window.panels import draw_badge
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
-
-if TYPE_CHECKING:
-    from calib.evaluation import Evaluation
-    from calib.metrics import Bin
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.drawing.sizes import Sizes
 
 CARD = bgr("#20252c")
 RIGHT, OVER, UNDER = bgr("#6d7886"), bgr("#e69f00"), bgr("#56b4e9")
@@ -54,7 +50,7 @@ def draw_crops(
 
 
 def _crop_size(sizes: Sizes) -> int:
-    return (sizes.width - 2 * sizes.pad - sizes.gap) // CROPS_IN_A_ROW
+    return (sizes.panel_width - 2 * sizes.pad - sizes.gap) // CROPS_IN_A_ROW
 
 
 def _as_bgr(crop: Image) -> Image:

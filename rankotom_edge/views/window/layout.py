@@ -45,22 +45,22 @@ def divide_window(
         growth = min(room[0] / COLUMNS, room[1] / (LINES + status_share))
     sizes = Sizes(max(1.0, growth) ** TEXT_GROWTH)
     gap, status_height = sizes.gap, sizes.px(status_share)
-    column_width = sizes.width + 2 * gap if column else 0
+    column_width = sizes.panel_width + 2 * gap if column else 0
     if room is None:
         width, height = round(wide * zoom) + column_width, round(high * zoom) + status_height
     else:
         width, height = (round(length / min(1.0, growth)) for length in room)
         zoom = min((width - column_width) / wide, (height - status_height) / high)
     shown = (max(1, round(wide * zoom)), max(1, round(high * zoom)))
-    left = (width - column_width - shown[0]) // 2
-    top = (height - status_height - shown[1]) // 2
-    right = Rect(width - column_width + gap, gap, sizes.width, height - status_height - 2 * gap)
+    around = Rect(0, 0, width - column_width, height - status_height)
+    left, top = (around.width - shown[0]) // 2, (around.height - shown[1]) // 2
+    right = Rect(around.width + gap, gap, sizes.panel_width, around.height - 2 * gap)
     return WindowLayout(
         width=width,
         height=height,
         picture=PictureArea(Rect(left, top, *shown), zoom),
-        around=Rect(0, 0, width - column_width, height - status_height),
+        around=around,
         column=right if column else None,
-        status=Rect(0, height - status_height, width, status_height),
+        status=Rect(0, around.height, width, status_height),
         sizes=sizes,
     )

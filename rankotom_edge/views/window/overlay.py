@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
+from rankotom_edge.frame import Image
+from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.drawing.activation_map import draw_evidence
 from rankotom_edge.views.drawing.canvas import draw_outline
 from rankotom_edge.views.drawing.rect import Rect
@@ -33,14 +37,6 @@ from rankotom_edge.views.window.panel_placement import (
 from rankotom_edge.views.window.panels import HEADLINE, draw_badge, draw_panel, panel_sizes
 from rankotom_edge.views.window.status_line import draw_message, draw_status_line
 
-if TYPE_CHECKING:
-    from rankotom_edge.faces.crop import Framing
-    from rankotom_edge.frame import Image
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.controls import Controls
-    from rankotom_edge.views.display import Display
-
 SIZE_BEFORE_FIRST_FRAME = (640, 480)
 # How long the traces of a crowd remain, in seconds; chosen by eye. Without them, picture and panels
 # would jump whenever somebody passes by.
@@ -64,33 +60,19 @@ class Overlay:
 
     def draw(self, display: Display, room: tuple[int, int] | None = None) -> Image:
         """A new image that fills ``room`` (width, height), or of the frame's own size."""
-        image, self._placement = draw(
-            display, self._reliability, self._framing, room, self._placement
-        )
+        controls, readings = display.controls, shown_readings(display)
+        layout, self._placement = _place_panels(display, readings, room, self._placement)
+        image = _draw_frame(display, layout)
+        if controls.evidence:
+            for reading in readings:
+                draw_evidence(image, reading, self._framing, layout.picture)
+        _draw_faces(image, readings, layout, self._placement, self._reliability)
+        _draw_insets(image, readings, controls, self._reliability, layout)
+        draw_status_line(image, layout, display)
+        draw_message(image, layout, display)
+        if controls.help:
+            draw_help(image, layout.picture.rect, controls.keys, layout.sizes)
         return image
-
-
-def draw(
-    display: Display,
-    reliability: Reliability,
-    framing: Framing,
-    room: tuple[int, int] | None,
-    previous: Placement,
-) -> tuple[Image, Placement]:
-    """The image, and where its panels are: the next call's ``previous``."""
-    controls, readings = display.controls, shown_readings(display)
-    layout, placement = _place_panels(display, readings, room, previous)
-    image = _draw_frame(display, layout)
-    if controls.evidence:
-        for reading in readings:
-            draw_evidence(image, reading, framing, layout.picture)
-    _draw_faces(image, readings, layout, placement, reliability)
-    _draw_insets(image, readings, controls, reliability, layout)
-    draw_status_line(image, layout, display)
-    draw_message(image, layout, display)
-    if controls.help:
-        draw_help(image, layout.picture.rect, controls.keys, layout.sizes)
-    return image, placement
 
 
 def _place_panels(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankotom_edge.readings.reading import bar_reliability
+from rankotom_edge.frame import Image
+from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.drawing.canvas import draw_pane, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.drawing.sizes import Sizes
 from rankotom_edge.views.drawing.text import line_height, text_width
 from rankotom_edge.views.palette import (
     GROUND,
@@ -19,14 +21,8 @@ from rankotom_edge.views.palette import (
     reading_colour,
     text_colour_on,
 )
+from rankotom_edge.views.window.panel_placement import Size
 from rankotom_edge.views.wording import Headline, headline, named_emotions, percent
-
-if TYPE_CHECKING:
-    from rankotom_edge.frame import Image
-    from rankotom_edge.model.reliability import Reliability
-    from rankotom_edge.readings.reading import Reading
-    from rankotom_edge.views.drawing.sizes import Sizes
-    from rankotom_edge.views.window.panel_placement import Size
 
 FULL, SHORT, HEADLINE = range(3)  # the levels of a panel: all bars, the highest three, no bars
 SHORT_BARS = 3
@@ -35,7 +31,7 @@ SHORT_BARS = 3
 def panel_sizes(labels: int, sizes: Sizes) -> tuple[Size, Size, Size]:
     """One per level."""
     full, short = (
-        (sizes.width, 2 * sizes.pad - sizes.px(4) + sizes.head + sizes.row * bars)
+        (sizes.panel_width, 2 * sizes.pad - sizes.px(4) + sizes.head + sizes.row * bars)
         for bars in (labels, min(labels, SHORT_BARS))
     )
     return full, short, (sizes.px(168), sizes.px(44))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rankotom_edge.frame import Image
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.drawing.canvas import draw_dot, draw_pane, draw_text
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.text import line_height, text_width
 from rankotom_edge.views.palette import QUIET, RECORDING, TEXT, WARNING
 from rankotom_edge.views.presenter import STILL, frame_rate, picture_message, status_line
-
-if TYPE_CHECKING:
-    from rankotom_edge.frame import Image
-    from rankotom_edge.views.display import Display
-    from rankotom_edge.views.window.layout import WindowLayout
+from rankotom_edge.views.window.layout import WindowLayout
 
 
 def draw_status_line(image: Image, layout: WindowLayout, display: Display) -> None:

@@ -6,18 +6,15 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from rankotom_edge.closing import Closing
+from rankotom_edge.frame import Image
+from rankotom_edge.model.card import MeasuredModel
+from rankotom_edge.views.display import Display
 from rankotom_edge.views.window.overlay import Overlay, size_within
-
-if TYPE_CHECKING:
-    from rankotom_edge.frame import Image
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.views.display import Display
 
 # At most; large enough to read across a table, small enough for a laptop's screen.
 OPENING_SIZE = (1280, 720)

@@ -69,8 +69,9 @@ def test_without_video_there_is_no_picture_anywhere(
     for key in ("v", "c", "s"):  # a snapshot is a picture too
         assert stage.ask(f"/api/keys/{key}", "POST").status == 404
     assert stage.ask("/api/keys/b", "POST").status == 204
-    events = stage.events("/api/live", showing.reading(happiness=0.9))
-    assert next(events)["video"] is False
+    reading = showing.reading(happiness=0.9)
+    assert next(stage.events("/api/live", reading, name="hello"))["video"] is False
+    events = stage.events("/api/live", reading, name="now")
     for said in (next(events) for _ in range(4)):
         assert all("crop" not in face for face in said.get("faces", []))
     assert not stage.controls.crop
