@@ -23,10 +23,6 @@ from rankotom_edge.interrupts import delay_interrupts
 
 MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 m, within 5 m
 
-# MediaPipe's order of key points. It names them from the subject's side; we name them from the
-# viewer's, so its right eye is our left one.
-LEFT_EYE, RIGHT_EYE, NOSE, MOUTH = range(4)
-
 # The definitions of the options of the detector's graph. MediaPipe silently drops options whose
 # definition is not loaded: without the first, every face is found half a dozen times.
 GRAPH_OPTIONS = (
@@ -111,12 +107,10 @@ def _mediapipe_face_detection() -> Any:
 def _face(detection: Any, width: int, height: int) -> Face:
     location = detection.location_data
     box = location.relative_bounding_box
-    points = [(point.x * width, point.y * height) for point in location.relative_keypoints]
-    return Face(
-        box=(box.xmin * width, box.ymin * height, box.width * width, box.height * height),
-        left_eye=points[LEFT_EYE],
-        right_eye=points[RIGHT_EYE],
-        nose=points[NOSE],
-        mouth=points[MOUTH],
-        score=float(detection.score[0]),
+    # MediaPipe names the eyes from the subject's side, its right eye first; we name them from the
+    # viewer's, so that one is our left eye.
+    left_eye, right_eye, nose, mouth = (
+        (point.x * width, point.y * height) for point in location.relative_keypoints[:4]
     )
+    pixels = (box.xmin * width, box.ymin * height, box.width * width, box.height * height)
+    return Face(pixels, left_eye, right_eye, nose, mouth, float(detection.score[0]))

@@ -144,14 +144,10 @@ def measure_detail(grey: Image) -> float:
 
 def head_turn(face: Face) -> float:
     """How far the nose is from the middle between the eyes, along them, in eye distances."""
-    apart = _eye_distance(face)
-    if apart == 0:
+    left, right = complex(*face.left_eye), complex(*face.right_eye)
+    if left == right:
         return math.inf
-    along_x = (face.right_eye[0] - face.left_eye[0]) / apart
-    along_y = (face.right_eye[1] - face.left_eye[1]) / apart
-    from_x = face.nose[0] - (face.left_eye[0] + face.right_eye[0]) / 2
-    from_y = face.nose[1] - (face.left_eye[1] + face.right_eye[1]) / 2
-    return abs(from_x * along_x + from_y * along_y) / apart
+    return abs(((complex(*face.nose) - (left + right) / 2) / (right - left)).real)
 
 
 def share_inside(face: Face, image: Image) -> float:

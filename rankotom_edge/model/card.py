@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from calib.arrays import as_classes
@@ -22,6 +22,9 @@ FORMAT = 1
 PREFIX = "rankotom."
 PRECISIONS = ("fp32", "fp16", "int8")
 KEYS = {"evaluation": "figures"}  # in the file, where it is not the field's own name
+ADDED_LATER = ("targets", "quantization", "offsets")  # older files do not have them
+# An integer too large for a float overflows, brackets nested too deep end in a RecursionError.
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 EXPORT_AGAIN = "The file is damaged or was changed; export it again."
 
 
@@ -90,7 +93,6 @@ class ModelCard(MeasuredModel):
     measured_on: FacesUsed
     licence: str
     created_by: str
-    # Added later; older files do not have them.
     targets: tuple[str, ...] = ()  # the machines that it was quantized for; empty: any
     quantization: Mapping[str, Any] = field(default_factory=dict)  # how it was quantized
     offsets: tuple[float, ...] = ()  # one per label, already in the logits; fitted on calibrated_on
@@ -133,13 +135,7 @@ class ModelCard(MeasuredModel):
         }
         _check_format(entries.get("format"))
         keys = {entry.name: KEYS.get(entry.name, entry.name) for entry in fields(cls)}
-        missing = [
-            keys[entry.name]
-            for entry in fields(cls)
-            if keys[entry.name] not in entries
-            and entry.default is MISSING
-            and entry.default_factory is MISSING
-        ]
+        missing = [key for key in keys.values() if key not in entries and key not in ADDED_LATER]
         if missing:
             raise RankotomError(f"it says nothing of its {', '.join(missing)}. {EXPORT_AGAIN}")
         return cls(
@@ -181,14 +177,7 @@ def _as_text(value: object) -> str:
 def _parse(name: str, text: str) -> Any:
     try:
         return _PARSERS.get(name, str)(text)
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        OverflowError,  # an integer too large for a float
-        RecursionError,  # brackets nested too deep
-    ) as error:
+    except UNREADABLE as error:
         raise RankotomError(
             f"its {name} does not read: {_shorten(text)!r} ({error}). {EXPORT_AGAIN}"
         ) from error
