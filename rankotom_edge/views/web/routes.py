@@ -45,8 +45,8 @@ BOUNDARY = "picture"
 # Per second and client. Chosen by eye for people, who see no difference above; for programs, every
 # frame of any camera.
 PICTURE_RATE, NUMBER_RATE, READING_RATE = 25.0, 12.0, 120.0
-# Per second to all clients together, so that twenty of them do not slow the loop down: pytest -s
-# tests/rankotom_edge/views/web/test_load.py prints what they cost.
+# Per second to all clients together, so that twenty of them do not slow the loop down: "make load"
+# prints what they cost.
 TOTAL_RATE = 160.0
 KEEP_ALIVE = 2.0  # seconds without news after which a client is sent something all the same
 TIMELINE_RATE = 5.0

@@ -1,4 +1,4 @@
-"""Colours that tell the emotions apart, whoever looks."""
+"""The colours of the emotions can be told apart with every kind of colour vision."""
 
 import itertools
 

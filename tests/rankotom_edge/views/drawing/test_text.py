@@ -1,4 +1,4 @@
-"""Letters as masks."""
+"""Text as masks."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Tmux:
         return self.run("capture-pane", "-p").splitlines()
 
     def wait_for(self, *words: str, lines: int = 24) -> list[str]:
-        """The screen, once it is so high and all these words are on it."""
+        """The screen, once it has this many lines and all these words."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             shown = self.lines()

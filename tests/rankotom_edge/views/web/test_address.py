@@ -1,4 +1,4 @@
-"""The port is ours or the reason is told; other machines' way in needs a token."""
+"""A port is taken or the error says why not; other machines need a token."""
 
 import socket
 from collections.abc import Iterator

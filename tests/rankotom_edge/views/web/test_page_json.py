@@ -51,7 +51,7 @@ def test_a_blend_names_both_and_unsure_names_none_but_says_why(
 
 
 def test_the_bars_of_a_poor_crop_have_no_mark(showing: Any, reliability: Reliability) -> None:
-    """The tables are of clear faces."""
+    """The reliability tables were measured on clear faces."""
     poor = replace(showing.reading(1, reason="blurred", happiness=0.83), poor="blurred")
     unsure = showing.reading(2, reason="43 % sure, 60 % needed", happiness=0.43)
     first, second = page(showing, reliability, poor, unsure)["faces"]

@@ -1,4 +1,4 @@
-"""PictureCache as large as a reader's line takes, made once for all readers."""
+"""Pictures of a size that the client keeps up with, made once for all clients."""
 
 from dataclasses import replace
 from typing import Any
@@ -48,7 +48,7 @@ def test_a_line_that_has_recovered_gets_larger_pictures_again() -> None:
     assert choice.level == 1
     for _ in range(QUICK_IN_A_ROW - 1):
         choice = choice.after(0.0)
-    assert choice.after(0.1).level == 1  # one that was not quick begins the count anew
+    assert choice.after(0.1).level == 1  # one that was not quick restarts the count
     assert choice.after(0.0).level == 0
 
 
@@ -62,7 +62,7 @@ def test_each_format_is_smaller_than_the_one_before(showing: Any) -> None:
     assert sizes[-1] < sizes[0] / 4
 
 
-def test_one_picture_does_for_all_readers(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_picture_does_for_all_clients(showing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     encoded = []
 
     def counting(image: Any, quality: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The loop gives and goes on; a reader gets what is newest."""
+"""The loop puts a display and goes on; a client gets the newest."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 from rankotom_edge.views.web.relay import Relay
 
 
-def test_a_reader_gets_the_newest_and_not_what_it_missed(showing: Any) -> None:
+def test_a_client_gets_the_newest_and_not_what_it_missed(showing: Any) -> None:
     relay = Relay()
     frames = [showing.frame_readings() for _ in range(5)]
     for latest in frames:
@@ -31,7 +31,7 @@ def test_what_was_replaced_is_not_kept(showing: Any) -> None:
     assert gone() is None
 
 
-def test_a_waiting_reader_is_woken_from_the_loops_thread(showing: Any) -> None:
+def test_a_waiting_client_is_woken_from_the_loops_thread(showing: Any) -> None:
     relay = Relay()
 
     async def read() -> float:
@@ -46,7 +46,7 @@ def test_a_waiting_reader_is_woken_from_the_loops_thread(showing: Any) -> None:
     assert asyncio.run(read()) < 10
 
 
-def test_a_reader_that_waits_in_vain_gets_the_same_again(showing: Any) -> None:
+def test_a_client_that_waits_in_vain_gets_the_same_again(showing: Any) -> None:
     relay = Relay()
     assert asyncio.run(relay.wait_for_newer(0, 0.01)) is None
     relay.put(showing.display(None), 1.0)
@@ -54,7 +54,7 @@ def test_a_reader_that_waits_in_vain_gets_the_same_again(showing: Any) -> None:
     assert shown is relay.newest
 
 
-def test_to_give_after_the_server_has_ended_is_no_error(showing: Any) -> None:
+def test_to_put_after_the_server_has_ended_is_no_error(showing: Any) -> None:
     relay = Relay()
 
     async def leave_while_waiting() -> None:

@@ -43,14 +43,14 @@ def test_the_live_stream_begins_with_the_model_and_goes_on_with_the_faces(
 
 
 def test_the_video_is_pictures_that_a_browser_replaces(stage: Any, showing: Any) -> None:
-    with stage.stream("/video") as reader:
-        reader.settimeout(0.05)
+    with stage.stream("/video") as client:
+        client.settimeout(0.05)
         heard = b""
 
         def pictures() -> bool:
             nonlocal heard
             with suppress(TimeoutError):
-                heard += reader.recv(1 << 16)
+                heard += client.recv(1 << 16)
             return heard.count(b"--picture") >= 4
 
         stage.show_until(pictures, showing.reading(happiness=0.9))

@@ -1,4 +1,4 @@
-"""Ways in that must be shut: tried against the real server."""
+"""Attacks on the real server."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 
-def test_a_reader_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
+def test_a_client_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
     stage: Any, showing: Any
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3), dtype=np.uint8)
@@ -26,18 +26,18 @@ def test_a_reader_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
         slowest = max(slowest, time.monotonic() - began)
         time.sleep(0.01)
     assert slowest < 1
-    held = sum(_waiting_bytes(reader) for reader in stalled)
+    held = sum(_waiting_bytes(client) for client in stalled)
     assert held < 1_500_000  # what the kernels took; we hold a picture at most
     assert next(stage.events("/api/readings"))["frame"] >= 0
-    for reader in stalled:
-        reader.close()
+    for client in stalled:
+        client.close()
 
 
-def _waiting_bytes(reader: socket.socket) -> int:
-    reader.setblocking(False)
+def _waiting_bytes(client: socket.socket) -> int:
+    client.setblocking(False)
     count = 0
     try:
-        while taken := len(reader.recv(1 << 20)):
+        while taken := len(client.recv(1 << 20)):
             count += taken
             time.sleep(0.005)
     except BlockingIOError:
@@ -45,7 +45,7 @@ def _waiting_bytes(reader: socket.socket) -> int:
     return count
 
 
-def test_it_ends_with_readers_attached_and_leaves_the_port_and_no_thread(
+def test_it_ends_with_clients_attached_and_leaves_the_port_and_no_thread(
     make_stage: Callable[..., Any], showing: Any
 ) -> None:
     before = threading.active_count()
@@ -62,5 +62,5 @@ def test_it_ends_with_readers_attached_and_leaves_the_port_and_no_thread(
     assert threading.active_count() == before
     again = make_stage(port=stage.port)
     assert again.ask("/api/meta").status == 200
-    for reader in held:
-        reader.close()
+    for client in held:
+        client.close()

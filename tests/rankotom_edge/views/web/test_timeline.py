@@ -1,4 +1,4 @@
-"""Seconds that are over, with the mean of the faces in sight, for three minutes."""
+"""Three minutes of seconds, each with the mean of the faces in sight."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Panels beside faces: never over one, and calm."""
+"""Panels next to faces: over none of them, and steady."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_the_window_shows_the_overlay_at_its_own_size(program: Program, tmp_path
     happiness = np.zeros((900, 1400), bool)
 
     def painted() -> list[str]:
-        """Qt paints when it finds the time, and a picture may catch it in between."""
+        """Qt paints when it has time, so a screenshot may come too early."""
         shot = program.screenshot(tmp_path / "shot.png")
         happiness[:] = np.all(shot == bgr(EMOTION_HEX["happiness"]), axis=2)
         return ["to the pixel: nothing was scaled"] if happiness[:700, :1200].sum() > 200 else []
@@ -208,5 +208,5 @@ def test_a_window_opens_large_enough_to_read_and_small_enough_for_a_laptop(
     drawn = Overlay(load_artifact("ferplus-fp32").card).draw(display, (width, height))
     assert drawn.shape[:2] == (height, width)  # not shrunk: letters have 12 pixels at least
     seen = np.all(drawn == 200, axis=2)
-    share = 0.95 if size[0] / size[1] > 1.5 else 0.5  # beside a high picture is a column
+    share = 0.95 if size[0] / size[1] > 1.5 else 0.5  # a high picture leaves room for the column
     assert seen[: height // 2].mean() > share
