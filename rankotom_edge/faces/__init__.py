@@ -1,1 +1,1 @@
-"""From a frame to faces: found, tracked, judged by their quality, and cropped."""
+"""From a frame to faces: detected, tracked, rated by their quality, and cropped."""

@@ -122,7 +122,8 @@ class Output(NamedTuple):
 
 
 class Engine(Closing):
-    """More faces than the largest batch it was built for are run in parts."""
+    """Has the methods of an ONNX Runtime session that ``Classifier`` uses. More faces than the
+    largest batch that it was built for run in parts."""
 
     def __init__(self, path: Path) -> None:
         trt, self._cuda = load_tensorrt(), load_cuda()
