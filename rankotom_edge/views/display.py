@@ -1,7 +1,5 @@
 """What a view shows: the latest readings, the state around them, and the switches."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rankotom_edge.readings.drift_monitor import DriftStatus

@@ -5,8 +5,6 @@ a dark ground with every kind of colour vision (tests/rankotom_edge/views/test_p
 it). Nothing is shown by colour alone: a name or a position always says the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

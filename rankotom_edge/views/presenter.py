@@ -3,8 +3,6 @@
 Which readings, which message where there are none, and what the status line says.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rankotom_edge.readings.reading import Reading, with_smoothing

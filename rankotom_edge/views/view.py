@@ -1,7 +1,5 @@
 """What the live loop asks of a view."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from rankotom_edge.views.display import Display

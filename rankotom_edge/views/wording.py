@@ -3,8 +3,6 @@
 The words name the expression that is seen, never what a person feels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from calib.evaluation import Evaluation

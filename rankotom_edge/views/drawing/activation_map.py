@@ -1,7 +1,5 @@
 """Draws the class activation map of the highest expression over its face."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Where on the canvas the frame is drawn, and where its faces are there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rankotom_edge.faces.face import Face

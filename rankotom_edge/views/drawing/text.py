@@ -1,7 +1,5 @@
 """Anti-aliased text as masks, from the DejaVu fonts that come with Matplotlib."""
 
-from __future__ import annotations
-
 import importlib.util
 from functools import lru_cache
 from pathlib import Path

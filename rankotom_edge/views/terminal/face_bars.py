@@ -1,7 +1,5 @@
 """The faces on the terminal's page: a headline and bars for each, in columns and rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

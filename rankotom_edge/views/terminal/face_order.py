@@ -1,7 +1,5 @@
 """The order of the faces on the terminal's page, and of the emotions of each: steady over time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """An image in a terminal: each character cell shows two pixels, one above the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The terminal view without a terminal, for logs and pipes: a line when a reading changes."""
 
-from __future__ import annotations
-
 from typing import TextIO
 
 from rankotom_edge.model.card import MeasuredModel

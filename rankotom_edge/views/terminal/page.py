@@ -3,8 +3,6 @@
 Whatever a colour shows is also shown by a word, a position or a character.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a key opens to the left of the faces: help, reliability diagram, crops, or the picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

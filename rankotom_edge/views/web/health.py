@@ -1,7 +1,5 @@
 """Whether readings are coming; if not, why."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from rankotom_edge.views.presenter import picture_message, source_words

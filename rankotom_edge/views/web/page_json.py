@@ -1,7 +1,5 @@
 """The JSON for the web page: everything it shows, in the words of the other views."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import asdict
 

@@ -4,8 +4,6 @@ The loop's thread puts a display and goes on. The server's thread takes the newe
 client is ready, so a slow or vanished client costs neither time nor memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

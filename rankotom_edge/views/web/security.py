@@ -5,8 +5,6 @@ cross-site requests), and the token against other machines. No request may have 
 response headers let the page load nothing but its own files.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Runs uvicorn in a thread, with limits on the number of connections and how long they idle."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

@@ -1,7 +1,5 @@
 """The readings of the last minutes: for each second, the mean over the faces in sight."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The view of ``--view web``: displays go in, keys come out, a server runs in between."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 

@@ -1,7 +1,5 @@
 """Draws what a key opens: the crops, the reliability diagram, and the help."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import cv2

@@ -1,7 +1,5 @@
 """How the window is divided: the picture, a column to its right, the status line beneath."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rankotom_edge.views.drawing.picture_area import PictureArea

@@ -1,7 +1,5 @@
 """Draws a display as the window's picture: the frame, a box and a panel per face, the status."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import cv2

@@ -1,7 +1,5 @@
 """Draws the panel of a face: the headline, a bar per emotion, the reliability marks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

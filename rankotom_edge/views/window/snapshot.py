@@ -1,7 +1,5 @@
 """Saves what the window shows, or would show, as a picture."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

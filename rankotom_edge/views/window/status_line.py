@@ -1,7 +1,5 @@
 """Draws the status line, and a message in the picture while there is no face to see."""
 
-from __future__ import annotations
-
 from rankotom_edge.frame import Image
 from rankotom_edge.views.display import Display
 from rankotom_edge.views.drawing.canvas import draw_dot, draw_pane, draw_text

@@ -1,7 +1,5 @@
 """The live view in a window of its own, through OpenCV."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import os
