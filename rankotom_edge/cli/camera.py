@@ -68,7 +68,7 @@ class SourceOptions:
 
 
 @dataclass(frozen=True)
-class RecordingOptions:
+class OutputOptions:
     json: Annotated[
         str | None,
         typer.Option(
@@ -162,7 +162,7 @@ def camera(
     source: SourceOptions,
     view: ViewOptions,
     web: WebOptions,
-    output: RecordingOptions,
+    output: OutputOptions,
     reading: ReadingOptions,
 ) -> None:
     """Live: every face with calibrated bars, blends and when it is unsure.

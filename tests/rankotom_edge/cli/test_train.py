@@ -218,13 +218,3 @@ def test_under_torchrun_too_bad_input_is_an_error_without_a_traceback(
     assert finished.returncode != 0
     assert finished.stderr.count("error: No FERPlus in") == 1
     assert "[rank1]: Traceback" not in finished.stderr
-
-
-def test_the_package_is_the_command() -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "rankotom_edge", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert finished.stdout.startswith("rankotom-edge ")

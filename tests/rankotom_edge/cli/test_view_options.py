@@ -2,6 +2,7 @@ import pytest
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli import view_options
 from rankotom_edge.cli.view_options import ViewOptions, exit_statuses, open_view, print_summary
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.artifact import load_artifact
@@ -50,10 +51,17 @@ def test_the_view_is_opened_by_name() -> None:
         pass
 
 
-def test_an_interrupt_is_130_and_a_reader_that_went_away_is_no_error() -> None:
+def test_an_interrupt_is_130_and_a_reader_that_goes_away_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(typer.Exit) as ended, exit_statuses():
         raise KeyboardInterrupt
     assert ended.value.exit_code == 130
+    dropped: list[bool] = []
+    monkeypatch.setattr(view_options, "drop_output", lambda: dropped.append(True))
+    with exit_statuses():
+        raise BrokenPipeError
+    assert dropped == [True]
 
 
 @pytest.mark.parametrize("problems_only", [False, True])
