@@ -1,7 +1,5 @@
-"""Decides once for the window, the terminal and the web page what each of them shows.
-
-Which readings, which message where there are none, and what the status line says.
-"""
+"""Decides for window, terminal and web page alike which readings they show, which message if there
+are none, and what the status line says."""
 
 from dataclasses import dataclass
 
@@ -40,9 +38,9 @@ def shown_readings(display: Display) -> tuple[Reading, ...]:
 
 
 def picture_message(display: Display) -> Message | None:
-    """What stands in the picture while there is no face to see in it.
+    """What is written in the picture while there is no face to see.
 
-    The last of some photographs keeps its readings after the source has ended.
+    After the source has ended, the last photograph keeps its readings.
     """
     if is_stale(display):
         return source_words(display.status)
@@ -54,8 +52,8 @@ def picture_message(display: Display) -> Message | None:
 
 
 def status_line(display: Display) -> StatusLine:
-    """A drift takes the place of what never changes, so that a narrow line has room for all of its
-    words. A lost source is worse than a drift, and takes the drift's place."""
+    """A drift takes the place of model and source, so that it fits on a narrow line. A lost source
+    matters more than a drift."""
     status, controls = display.status, display.controls
     source, drift = source_words(status), drift_words(status)
     if drift is not None and not source.attention:

@@ -43,7 +43,7 @@ class Address:
     def admits(self, name: str) -> bool:
         """Whether a Host header names this machine, so that no other site's DNS led here.
 
-        A numeric address is always fine: it involves no DNS.
+        A numeric address involves no DNS; without a token it has to be a loopback address.
         """
         address = _as_address(name)
         if self.token is None:
