@@ -3,8 +3,6 @@
 This cannot show which of the two is right or better calibrated; ``calib.drift`` can, with labels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A probe, what it finds, and the check that is reported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal

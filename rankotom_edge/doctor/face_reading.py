@@ -1,7 +1,5 @@
 """Probes of what reads a face: the detector, the models, what runs them, and all together."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Probes of the hardware: the CPU, cameras and screen."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

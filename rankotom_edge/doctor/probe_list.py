@@ -1,7 +1,5 @@
 """Every probe of the doctor, by section and in the order of the report."""
 
-from __future__ import annotations
-
 from rankotom_edge.doctor.check import ONNX_RUNTIME, Probe
 
 FACE_READING = "rankotom_edge.doctor.face_reading"

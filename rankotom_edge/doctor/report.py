@@ -1,7 +1,5 @@
 """The checks as a terminal report: the verdict, then one line per check with its fix."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 OpenCV aborts the process when it cannot open a window; a camera may block inside the kernel.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -4,8 +4,6 @@ It survives a kill: every image that was written can be read. An mp4, mkv or avi
 off loses its last frames or all of them, and OpenCV's video writer does not report a full disk.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reads the faces of a recorded session again, with another model."""
 
-from __future__ import annotations
-
 import itertools
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 The files are those of ``session``, readable by their owner alone: faces are personal data.
 """
 
-from __future__ import annotations
-
 import errno
 import itertools
 import json

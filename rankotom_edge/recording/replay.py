@@ -1,7 +1,5 @@
 """A recorded session as a clip and a reader, so that the live loop can show it again."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Generator
 from dataclasses import replace

@@ -5,8 +5,6 @@
 - ``video.mjpeg`` with ``--record-video``: one image per frame, written before the frame's line.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator, Mapping

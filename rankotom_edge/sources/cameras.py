@@ -1,7 +1,5 @@
 """Lists the cameras of this machine, and explains why one of them does not open."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

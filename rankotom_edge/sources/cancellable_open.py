@@ -1,7 +1,5 @@
 """Gives up opening a slow stream as soon as nobody wants it any more."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ The portrait is NASA's of Eileen Collins, astronaut (1992), from its Great Image
 ``data.astronaut()``, 512x512, saved as a JPEG of quality 92.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 from importlib import resources

@@ -1,7 +1,5 @@
 """The queue between a source's reading thread and the loop."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 

@@ -1,7 +1,5 @@
 """Plays an image, a folder of images or a glob, in natural order."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -1,7 +1,5 @@
 """Opens the source that a name stands for."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -1,7 +1,5 @@
 """OpenCV's video captures: opened quietly and with timeouts, read as 8-bit BGR images."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys

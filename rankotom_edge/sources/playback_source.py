@@ -1,7 +1,5 @@
 """Plays clips: videos, images, the demo and recorded sessions, every frame in order."""
 
-from __future__ import annotations
-
 import threading
 import time
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Cameras and streams: gives the newest frame, and opens a lost source again."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

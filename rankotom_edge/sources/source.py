@@ -1,7 +1,5 @@
 """The interface of every source of frames."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

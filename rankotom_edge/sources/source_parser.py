@@ -1,7 +1,5 @@
 """Parses ``--source``: which kind of source a name stands for."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -1,7 +1,5 @@
 """Plays a video or GIF file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 

@@ -1,7 +1,5 @@
 """The faces of a data set as the network sees them, cropped once and kept on disk as one array."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

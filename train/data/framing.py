@@ -3,8 +3,6 @@
 python -m train.data.framing [DIR]       # over FERPlus train
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
