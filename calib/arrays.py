@@ -67,13 +67,7 @@ def as_probabilities(values: ArrayLike) -> FloatArray:
 
 
 def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
-    array = np.asarray(values)
-    if array.shape != (samples,):
-        raise RankotomError(
-            f"There are {samples} predictions, but the labels have shape {array.shape}; "
-            f"expected ({samples},), a class index for each."
-        )
-    numbers = as_numbers(array, "labels", dimensions=1)
+    numbers = _one_each(values, samples, "predictions", "labels", "a class index")
     fractional = numbers != np.floor(numbers)
     if fractional.any():
         row = int(np.argmax(fractional))
@@ -119,16 +113,20 @@ def as_confidence(values: ArrayLike) -> FloatArray:
 
 def as_correct(values: ArrayLike, samples: int) -> FloatArray:
     """1 where a prediction was right, 0 where it was wrong, as floats to average."""
-    array = np.asarray(values)
-    if array.shape != (samples,):
-        raise RankotomError(
-            f"There are {samples} confidences, but the outcomes have shape {array.shape}; "
-            f"expected ({samples},), right or wrong for each."
-        )
-    correct = as_numbers(array, "outcomes", dimensions=1)
+    correct = _one_each(values, samples, "confidences", "outcomes", "right or wrong")
     if not np.isin(correct, (0, 1)).all():
         raise RankotomError("The outcomes must be right or wrong: booleans, or 0 and 1.")
     return correct
+
+
+def _one_each(values: ArrayLike, samples: int, items: str, name: str, each: str) -> FloatArray:
+    array = np.asarray(values)
+    if array.shape != (samples,):
+        raise RankotomError(
+            f"There are {samples} {items}, but the {name} have shape {array.shape}; "
+            f"expected ({samples},), {each} for each."
+        )
+    return as_numbers(array, name, dimensions=1)
 
 
 def as_classes(names: Sequence[str], classes: int) -> tuple[str, ...]:

@@ -111,8 +111,4 @@ class Verdict:
     unsure: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "passed": self.passed,
-            "reasons": list(self.reasons),
-            "unsure": list(self.unsure),
-        }
+        return {"passed": self.passed, "reasons": list(self.reasons), "unsure": list(self.unsure)}

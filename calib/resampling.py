@@ -342,10 +342,7 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def _resample(
-    statistics: Callable[[FloatArray], dict[str, FloatArray]],
-    faces: int,
-    resamples: int,
-    seed: int,
+    statistics: Callable[[FloatArray], dict[str, FloatArray]], faces: int, resamples: int, seed: int
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """The statistics of the sample (one row), and of the resamples (one row each)."""
     draws = _concatenate(statistics(weights) for weights in _weights(faces, resamples, seed))

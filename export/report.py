@@ -1,7 +1,5 @@
 """The report of an export: what the smaller model costs and gains, and how it was made."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text

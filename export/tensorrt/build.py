@@ -24,18 +24,8 @@ from export.tensorrt.graph_rules import tensorrt_problems
 from rankotom_edge.interrupts import redirect_interrupts
 from rankotom_edge.model.artifact import INPUT, Artifact
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.model.tensorrt_cache import (
-    Device,
-    engine_path,
-    engines_folder,
-    timing_path,
-)
-from rankotom_edge.model.tensorrt_engine import (
-    Engine,
-    load_tensorrt,
-    make_error_log,
-    this_device,
-)
+from rankotom_edge.model.tensorrt_cache import Device, engine_path, engines_folder, timing_path
+from rankotom_edge.model.tensorrt_engine import Engine, load_tensorrt, make_error_log, this_device
 
 if TYPE_CHECKING:
     import tensorrt

@@ -4,8 +4,6 @@ python -m rankotom_edge.bench                a 640x480 clip with one face, and t
 python -m rankotom_edge.bench --soak 20000   memory, threads and file handles over 20,000 frames
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

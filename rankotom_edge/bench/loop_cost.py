@@ -1,7 +1,5 @@
 """What the live loop costs per frame, stage by stage."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two models on the same faces: milliseconds per call, by batch size and thread count."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

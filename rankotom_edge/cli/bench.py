@@ -1,7 +1,5 @@
 """``rankotom-edge bench``: what reading faces costs on this machine."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Annotated
 

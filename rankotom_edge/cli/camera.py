@@ -1,7 +1,5 @@
 """``rankotom-edge camera``: the live loop on a camera, a file, a stream or the demo."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

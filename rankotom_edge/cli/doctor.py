@@ -1,7 +1,5 @@
 """``rankotom-edge doctor``: what this machine can do, every line tried for real."""
 
-from __future__ import annotations
-
 import platform
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``rankotom-edge evaluate``: accuracy and calibration of a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +26,7 @@ from rankotom_edge.cli.predictions import (
 def evaluate(
     *,
     predictions: Annotated[
-        str | None,
-        typer.Argument(metavar="PREDICTIONS", help=PREDICTIONS_HELP, show_default=False),
+        str | None, typer.Argument(metavar="PREDICTIONS", help=PREDICTIONS_HELP, show_default=False)
     ] = None,
     model: Annotated[
         str | None,

@@ -1,7 +1,5 @@
 """``rankotom-edge export``: a run as a model file; a model file in INT8, FP16 or TensorRT."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Model cards as terminal reports: a table of all, or one in full."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``rankotom-edge models``: the available models and their cards."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

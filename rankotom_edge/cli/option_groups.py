@@ -3,8 +3,6 @@
 typer knows only single parameters, so ``expand_groups`` shows it every field as an option.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass

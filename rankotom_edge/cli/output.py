@@ -24,14 +24,11 @@ INTERRUPTED = 130  # exit status after Ctrl-C: 128 plus the signal's number, by 
 JsonTarget = Annotated[
     str | None,
     typer.Option(
-        "--json",
-        metavar="FILE|-",
-        help="Write the results as JSON; [bold]-[/] is standard output.",
+        "--json", metavar="FILE|-", help="Write the results as JSON; [bold]-[/] is standard output."
     ),
 ]
 PlotTarget = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE.png", help="Draw the report as a picture."),
+    Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the report as a picture.")
 ]
 
 

@@ -1,7 +1,5 @@
 """Faces in two parts with no picture in common: one to calibrate a model on, one held out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The faces of a folder of photos."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass

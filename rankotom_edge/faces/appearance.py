@@ -1,7 +1,5 @@
 """What a person looks like around the face: the colours of hair, skin, collar and clothes."""
 
-from __future__ import annotations
-
 import math
 
 import cv2

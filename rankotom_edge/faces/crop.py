@@ -41,9 +41,7 @@ class Framing:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, object]) -> Framing:
-        return cls(
-            *(_saved_point(saved, name) for name in ("left_eye", "right_eye", "mouth")),
-        )
+        return cls(*(_saved_point(saved, name) for name in ("left_eye", "right_eye", "mouth")))
 
 
 def _saved_point(saved: Mapping[str, object], name: str) -> Point:

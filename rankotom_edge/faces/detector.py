@@ -1,7 +1,5 @@
 """Finds the faces in a picture with MediaPipe's detector, offline; its model is in the wheel."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Follows a face from one frame to the next by optical flow, without a detector."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cv2

@@ -4,8 +4,6 @@ Each pair of a known person and a detection has a cost, made of the distance, th
 difference in appearance. ``assignment`` finds the cheapest pairs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

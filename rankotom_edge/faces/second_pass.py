@@ -7,8 +7,6 @@ that the network was made for, it costs the same and finds the points exactly
 close-up is dropped (``false_positives``).
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ enough evidence that it is a face (``false_positives``). A person who is lost fo
 behind another for three, comes back under the same number (``reidentification``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +15,7 @@ import numpy as np
 from rankotom_edge.faces.appearance import measure_appearance
 from rankotom_edge.faces.assignment import assign
 from rankotom_edge.faces.face import Face, overlap
-from rankotom_edge.faces.false_positives import (
-    CLEAR_SCORE_IN_PHOTO,
-    ENOUGH_EVIDENCE,
-    add_evidence,
-)
+from rankotom_edge.faces.false_positives import CLEAR_SCORE_IN_PHOTO, ENOUGH_EVIDENCE, add_evidence
 from rankotom_edge.faces.motion import follow_face
 from rankotom_edge.faces.reidentification import (
     MAX_COST,

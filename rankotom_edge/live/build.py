@@ -1,7 +1,5 @@
 """Opens the model and the reader, for every command that reads faces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Literal

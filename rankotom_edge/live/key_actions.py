@@ -1,7 +1,5 @@
 """What the keys do: toggle switches, save a snapshot, start and stop a recording, quit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The live loop: frame -> faces -> readings -> views."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

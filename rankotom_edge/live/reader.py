@@ -1,7 +1,5 @@
 """Reads a frame: frame -> faces -> crops -> probabilities -> readings."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

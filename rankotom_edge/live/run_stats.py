@@ -1,7 +1,5 @@
 """Frame count, frame rate and latency of a run, in constant memory."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reads and checks a model file: one ONNX file with its card (``card``) in the metadata."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

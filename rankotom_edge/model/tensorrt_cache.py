@@ -4,8 +4,6 @@ An engine works only for one model file, one GPU and one version of TensorRT. Ne
 CUDA is needed to search the cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

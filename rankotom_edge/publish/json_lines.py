@@ -1,19 +1,15 @@
 """Writes readings as JSON lines, one frame per line, to a file or standard output."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from calib.errors import RankotomError
-
-if TYPE_CHECKING:
-    from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.readings.frame_readings import FrameReadings
 
 STDOUT = "-"
 

@@ -1,12 +1,10 @@
 """Serves the run's counters and gauges to Prometheus."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,10 +17,9 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-if TYPE_CHECKING:
-    from rankotom_edge.readings.drift_monitor import DriftStatus
-    from rankotom_edge.readings.frame_readings import FrameReadings
-    from rankotom_edge.sources import State
+from rankotom_edge.readings.drift_monitor import DriftStatus
+from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.sources import State
 
 # Upper edges of the latency buckets in seconds, chosen by eye.
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)

@@ -1,7 +1,5 @@
 """Names a blend: two emotions in one face, such as "happily surprised"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from calib.arrays import FloatArray

@@ -28,22 +28,20 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from rankotom_edge.faces.quality import POOR
+from rankotom_edge.model.card import MeasuredModel
+from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.population_shift import (
     LARGE_SHIFT,
     Counts,
     has_shifted,
     stability_index,
 )
-
-if TYPE_CHECKING:
-    from rankotom_edge.model.card import MeasuredModel
-    from rankotom_edge.readings.frame_readings import FrameReadings
-    from rankotom_edge.readings.reading import Reading
+from rankotom_edge.readings.reading import Reading
 
 # Chosen by eye. The shifts in the comments are D of ``population_shift.p_value``.
 READ_EVERY = 10.0  # seconds between two readings of a track, longer than its noise lasts

@@ -1,13 +1,9 @@
 """A frame, its readings, and how long they took."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rankotom_edge.frame import Frame
-    from rankotom_edge.readings.reading import Reading
+from rankotom_edge.frame import Frame
+from rankotom_edge.readings.reading import Reading
 
 
 @dataclass(frozen=True)

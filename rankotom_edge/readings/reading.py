@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib.arrays import FloatArray
 from rankotom_edge.faces.face import Face
+from rankotom_edge.faces.quality import Quality
+from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Image
+from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.blend import Blend, find_blend, make_blend
-
-if TYPE_CHECKING:
-    from rankotom_edge.faces.quality import Quality
-    from rankotom_edge.faces.tracker import TrackedFace
-    from rankotom_edge.model.reliability import Reliability
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
 POINTS = ("left_eye", "right_eye", "nose", "mouth")

@@ -6,12 +6,7 @@ from collections.abc import Generator
 import cv2
 
 from calib.errors import RankotomError
-from rankotom_edge.sources.opencv_capture import (
-    open_video,
-    releasing,
-    reported_fps,
-    retrieve_image,
-)
+from rankotom_edge.sources.opencv_capture import open_video, releasing, reported_fps, retrieve_image
 from rankotom_edge.sources.playback_source import Clip, TimedImage
 
 DEFAULT_FPS = 25.0  # FFmpeg's default too, for a file that gives no rate

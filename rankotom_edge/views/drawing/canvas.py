@@ -157,10 +157,7 @@ def rounded_mask(width: int, height: int, radius: int) -> Mask:
 
 def _ends(corner: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
     """The first and the last ``corner`` pixels of a side, each with its half of the corner mask."""
-    return (
-        (slice(None, corner), slice(None, corner)),
-        (slice(-corner, None), slice(corner, None)),
-    )
+    return ((slice(None, corner), slice(None, corner)), (slice(-corner, None), slice(corner, None)))
 
 
 _ARC = np.linspace(0, math.pi / 2, 7)

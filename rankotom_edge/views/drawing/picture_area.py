@@ -28,9 +28,6 @@ class PictureArea:
         x, y, width, height = face.box
         left, top = self.to_canvas((x - SIDE * width, y - HAIR * height))
         head = Rect(
-            left,
-            top,
-            (1 + 2 * SIDE) * width * self.zoom,
-            (1 + HAIR + CHIN) * height * self.zoom,
+            left, top, (1 + 2 * SIDE) * width * self.zoom, (1 + HAIR + CHIN) * height * self.zoom
         )
         return head.within(self.rect)

@@ -61,11 +61,7 @@ def face_grid(
 
 
 def _face(
-    reading: Reading,
-    several: bool,
-    ranked: Sequence[int],
-    reliability: Reliability,
-    room: Size,
+    reading: Reading, several: bool, ranked: Sequence[int], reliability: Reliability, room: Size
 ) -> Group:
     """The headline, its detail, and the highest bars in the model's order."""
     width, lines = room

@@ -137,10 +137,7 @@ def draw_help(image: Image, area: Rect, keys: Mapping[str, str], sizes: Sizes) -
         y = top + index * row
         if key:
             cap = Rect(
-                left,
-                y - sizes.px(1),
-                text_width(key, sizes.text) + sizes.px(12),
-                sizes.px(18),
+                left, y - sizes.px(1), text_width(key, sizes.text) + sizes.px(12), sizes.px(18)
             )
             fill_rect(image, cap, TEXT, sizes.px(4), opacity=0.16)
             draw_text(image, key, (left + sizes.px(6), y), sizes.text, TEXT, bold=False)

@@ -11,14 +11,7 @@ from rankotom_edge.views.drawing.canvas import draw_pane, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
 from rankotom_edge.views.drawing.text import line_height, text_width
-from rankotom_edge.views.palette import (
-    GROUND,
-    QUIET,
-    TEXT,
-    mix,
-    reading_colour,
-    text_colour_on,
-)
+from rankotom_edge.views.palette import GROUND, QUIET, TEXT, mix, reading_colour, text_colour_on
 from rankotom_edge.views.window.panel_placement import Size
 from rankotom_edge.views.wording import Headline, headline, named_emotions, percent
 
@@ -132,12 +125,7 @@ def _draw_number(image: Image, number: int, x: float, y: float, sizes: Sizes) ->
 
 
 def _draw_bar(
-    image: Image,
-    row: Rect,
-    reading: Reading,
-    index: int,
-    reliability: Reliability,
-    sizes: Sizes,
+    image: Image, row: Rect, reading: Reading, index: int, reliability: Reliability, sizes: Sizes
 ) -> None:
     share = float(reading.probabilities[index])
     stands_out = reading.labels[index] in named_emotions(reading)
