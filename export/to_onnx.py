@@ -33,7 +33,7 @@ from train.align import framed
 from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint
 from train.datasets import data_folder, half, load_dataset
-from train.networks import ResNet, build_network, find_network
+from train.networks import Network, build_network, find_network
 from train.prepare import framing_of
 from train.recipe import Recipe
 
@@ -101,7 +101,7 @@ def export_checkpoint(
 
 
 def export_network(
-    network: ResNet, card: ModelCard, choose: LabelledFaces, report: LabelledFaces, output: Path
+    network: Network, card: ModelCard, choose: LabelledFaces, report: LabelledFaces, output: Path
 ) -> Exported:
     """``card`` is complete but for its offsets, temperature and figures."""
     model = to_onnx(network, card.crop, mirror=card.mirror)
@@ -153,7 +153,7 @@ class Graph(nn.Module):
     this is the average of both, and the head runs once.
     """
 
-    def __init__(self, network: ResNet, crop: CropContract, *, mirror: bool) -> None:
+    def __init__(self, network: Network, crop: CropContract, *, mirror: bool) -> None:
         super().__init__()
         self.network, self.mirror = network, mirror
         with torch.inference_mode():
@@ -187,7 +187,7 @@ def mirrored(maps: Tensor, width: int) -> Tensor:
     return maps.index_select(3, torch.arange(width - 1, -1, -1))
 
 
-def to_onnx(network: ResNet, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
+def to_onnx(network: Network, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
     """The graph at a temperature of 1, batch norm folded into the convolutions."""
     graph = Graph(network.eval(), crop, mirror=mirror).eval()
     example = torch.zeros(2, crop.channels, crop.size, crop.size, dtype=torch.uint8)
@@ -253,7 +253,7 @@ def layer_name(scoped: str) -> str:
 
 
 @torch.inference_mode()
-def check_parity(network: ResNet, artifact: Artifact, faces: NDArray[np.uint8]) -> float:
+def check_parity(network: Network, artifact: Artifact, faces: NDArray[np.uint8]) -> float:
     """The largest difference of a logit between the file and torch; too large is an error."""
     pixels = scale_pixels(torch.from_numpy(np.array(faces)))
     views = [pixels, pixels.flip(-1)] if artifact.card.mirror else [pixels]
@@ -282,7 +282,7 @@ def recipe_of(checkpoint: Checkpoint, path: Path) -> Recipe:
     return Recipe(**{key: checkpoint.recipe[key] for key in needed})
 
 
-def network_of(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> ResNet:
+def network_of(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> Network:
     network = build_network(
         find_network(recipe.network), channels=recipe.channels, classes=classes, dropout=0.0
     )

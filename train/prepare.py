@@ -11,6 +11,7 @@ from train.align import framed, measure_framing
 from train.batches import TrainingFaces
 from train.datasets import FaceSet, half, load_dataset
 from train.recipe import Recipe
+from train.teachers.answer import answers
 
 
 def training_faces(
@@ -31,11 +32,21 @@ def training_faces(
     if recipe.face_recognition:
         lfw = load_dataset("lfw", folder, "train", check_count)
         fr = pixels(lfw, framing_of(recipe, faces))
+    labels, targets = fer.labels, targets_of(recipe, fer)
+    if recipe.distil:
+        said = answers(fer.name, faces, cache.parent / "answers")
+        targets = (1 - np.float32(recipe.distil)) * targets + np.float32(recipe.distil) * said
+    if recipe.distil_lfw:
+        lfw = load_dataset("lfw", folder, "train", check_count)
+        more = pixels(lfw, framing_of(recipe, faces))
+        said = answers(lfw.name, more, cache.parent / "answers")
+        faces, targets = np.concatenate([faces, more]), np.concatenate([targets, said])
+        labels = np.concatenate([labels, said.argmax(axis=1)])
     return TrainingFaces(
         classes=fer.classes,
         fer=faces,
-        labels=fer.labels,
-        targets=targets_of(recipe, fer),
+        labels=labels,
+        targets=targets,
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,
