@@ -1,4 +1,4 @@
-"""Teachers, their ensemble and students side by side, on the half of valid that choices are made on.
+"""Teachers, their ensemble and students side by side, on the choosing half of FERPlus valid.
 
     python -m train.teachers.compare runs/teacher-dlib-seed0 runs/teacher-faceres-seed0 ferplus-fp32
     python -m train.teachers.compare runs/student-dlib-seed2 --damage
@@ -23,7 +23,7 @@ from calib.metrics import accuracy, adaptive_ece, ece, nll
 from calib.temperature import fit_temperature, softmax
 from rankotom_edge.crop import FERPLUS_FRAMING, crop
 from train.align import framed, read_picture
-from train.damage import DAMAGES, framed_face
+from train.damage import DAMAGES, Damage, framed_face
 from train.datasets import FaceSet, data_folder, half, load_dataset
 from train.script import run as run_script
 from train.teachers.members import Faces, Logits, Member, find_member
@@ -34,7 +34,8 @@ Labels = NDArray[np.int64]
 
 def together(members: list[Logits]) -> Logits:
     """The logarithm of the mean of the members' probabilities, which a temperature can divide."""
-    return np.log(np.mean([softmax(each) for each in members], axis=0)).astype(np.float32)
+    mean = np.mean([softmax(each) for each in members], axis=0)
+    return np.asarray(np.log(mean), np.float32)
 
 
 def row_of(logits: Logits, labels: Labels) -> list[str]:
@@ -77,7 +78,7 @@ def under_damage(member: Member, faces: FaceSet, clean: Faces, labels: Labels) -
         ("faces", "left"), ("right", "right"), ("sure", "right"), ("too sure", "right")
     )
     pictures = [read_picture(file) for file in faces.files]
-    rows = {"as they are": lambda picture: picture}
+    rows: dict[str, Damage] = {"as they are": lambda picture: picture}
     rows |= {name: way for ways in DAMAGES.values() for name, way in ways.items()}
     for words, damage in rows.items():
         said = softmax(member.logits(_cropped([damage(each) for each in pictures])), temperature)
