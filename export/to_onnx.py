@@ -230,7 +230,7 @@ def name_layers(model: onnx.ModelProto) -> None:
             node.input[position] = shared.get(name, name)
         if node.op_type == "Conv":
             node.name = layer_name(node.name)
-            for position, kind in enumerate(("weight", "bias"), start=1):
+            for position, kind in list(enumerate(("", "weight", "bias")))[1 : len(node.input)]:
                 own = graph.initializer.add()
                 own.CopyFrom(held[node.input[position]])
                 node.input[position] = own.name = f"{node.name}.{kind}"

@@ -179,6 +179,9 @@ TEACHER_FACERES = replace(
 STUDENT_DLIB = replace(
     TEACHER_DLIB,
     name="student-dlib",
+    # Labels and answers alike say how likely a label is (answer.py), so that the student is
+    # calibrated at a temperature near 1, for clean faces and spoiled ones.
+    targets="majority",
     distil=0.7,
     distil_lfw=True,
     spoiled=0.5,

@@ -26,16 +26,11 @@ from train.align import framed, read_picture
 from train.damage import DAMAGES, Damage, framed_face
 from train.datasets import FaceSet, data_folder, half, load_dataset
 from train.script import run as run_script
+from train.teachers.answer import mean_logits
 from train.teachers.members import Faces, Logits, Member, find_member
 from train.teachers.recogniser import CROP
 
 Labels = NDArray[np.int64]
-
-
-def together(members: list[Logits]) -> Logits:
-    """The logarithm of the mean of the members' probabilities, which a temperature can divide."""
-    mean = np.mean([softmax(each) for each in members], axis=0)
-    return np.asarray(np.log(mean), np.float32)
 
 
 def row_of(logits: Logits, labels: Labels) -> list[str]:
@@ -67,7 +62,7 @@ def side_by_side(named: list[str], faces: Faces, labels: Labels) -> Table:
             table.add_row(member.name + words, *row_of(logits, labels))
         found.append(logits)
     if len(found) > 1:
-        table.add_row("together", *row_of(together(found), labels))
+        table.add_row("together", *row_of(mean_logits([softmax(each) for each in found]), labels))
     return table
 
 

@@ -41,7 +41,7 @@ BLOCKS = (
 def pad_even(x: Tensor) -> Tensor:
     """One more row and column where there is an even number of them, so that a 3x3 convolution of
     stride 2 gives half of them."""
-    down, right = (1 - x.shape[-2] % 2), (1 - x.shape[-1] % 2)
+    down, right = (1 - int(side) % 2 for side in x.shape[-2:])  # plain numbers, for the export
     return functional.pad(x, (0, right, 0, down)) if down or right else x
 
 

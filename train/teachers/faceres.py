@@ -57,7 +57,7 @@ class Pair(nn.Module):
 def pad_same(x: Tensor) -> Tensor:
     """TensorFlow's SAME for a 3x3 convolution of stride 2: after an even number of rows or columns
     one more, around an odd number one each."""
-    down, right = x.shape[-2] % 2, x.shape[-1] % 2
+    down, right = (int(side) % 2 for side in x.shape[-2:])  # plain numbers, for the export
     return functional.pad(x, (right, 1, down, 1))
 
 

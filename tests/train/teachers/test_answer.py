@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from train.teachers.answer import answers, ask
+from train.teachers.answer import answers, appoint, ask
 from train.teachers.members import Faces, Logits, Member
 
 FACES = np.random.default_rng(0).integers(0, 256, (6, 1, 48, 48), np.uint8)
@@ -31,11 +31,20 @@ def members(*teachers: Teacher) -> list[Member]:
 
 
 def test_the_answer_is_the_mean_of_the_probabilities(tmp_path: Path) -> None:
-    one, other = Teacher(0.0, 0.0), Teacher(np.log(9.0), 0.0)
-    ask(members(one, other), "toy/train", FACES, tmp_path)
+    teachers = members(Teacher(0.0, 0.0), Teacher(np.log(9.0), 0.0))
+    ask(teachers, "toy/train", FACES, tmp_path)
+    appoint(teachers, 1.0, tmp_path)
     said = answers("toy/train", FACES, tmp_path)
     assert said.dtype == np.float32
     assert said == pytest.approx(np.tile([0.7, 0.3], (6, 1)), abs=1e-3)
+
+
+def test_their_temperature_sharpens_the_mean(tmp_path: Path) -> None:
+    teachers = members(Teacher(np.log(3.0), 0.0))
+    ask(teachers, "toy/train", FACES, tmp_path)
+    appoint(teachers, 0.5, tmp_path)
+    said = answers("toy/train", FACES, tmp_path)
+    assert said == pytest.approx(np.tile([0.9, 0.1], (6, 1)), abs=1e-3)
 
 
 def test_a_teacher_is_asked_once(tmp_path: Path) -> None:
@@ -46,7 +55,9 @@ def test_a_teacher_is_asked_once(tmp_path: Path) -> None:
 
 
 def test_answers_for_other_faces_are_not_taken(tmp_path: Path) -> None:
-    ask(members(Teacher(0.0, 1.0)), "toy/train", FACES, tmp_path)
+    teachers = members(Teacher(0.0, 1.0))
+    ask(teachers, "toy/train", FACES, tmp_path)
+    appoint(teachers, 1.0, tmp_path)
     with pytest.raises(RankotomError, match=r"teacher 0 has not answered.*train\.teachers\.answer"):
         answers("toy/train", 255 - FACES, tmp_path)
 
