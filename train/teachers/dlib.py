@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calib.errors import RankotomError
-from train.teachers.recogniser import Recogniser, fold_in, tensor
+from train.teachers.recogniser import Recogniser, batch_norm, fold_in, tensor
 from train.teachers.tfjs import read_weights
 
 MANIFEST = "face_recognition_model-weights_manifest.json"
@@ -52,9 +52,9 @@ class Block(nn.Module):
         super().__init__()
         self.stride = stride
         self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=stride % 2, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
+        self.bn1 = batch_norm(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
+        self.bn2 = batch_norm(outputs)
         self.shortcut: nn.Module = nn.Identity()
         if stride == 2:
             self.shortcut = nn.Sequential(
@@ -75,7 +75,7 @@ class Dlib(Recogniser):
                 f"of {size} pixels."
             )
         self.conv1 = nn.Conv2d(1, 32, 7, stride=2, bias=False)
-        self.bn1 = nn.BatchNorm2d(32)
+        self.bn1 = batch_norm(32)
         self.pool = nn.MaxPool2d(3, stride=2)
         self.blocks = nn.Sequential(
             *(Block(inputs, outputs, stride) for _, inputs, outputs, stride in BLOCKS)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calib.errors import RankotomError
-from train.teachers.recogniser import Recogniser, fold_in, tensor
+from train.teachers.recogniser import Recogniser, batch_norm, fold_in, tensor
 from train.teachers.tfjs import read_weights
 
 MANIFEST = "faceres.json"
@@ -42,9 +42,9 @@ class Pair(nn.Module):
         self.depthwise = nn.Conv2d(
             inputs, inputs, 3, stride, padding=stride % 2, groups=inputs, bias=False
         )
-        self.bn1 = nn.BatchNorm2d(inputs)
+        self.bn1 = batch_norm(inputs)
         self.pointwise = nn.Conv2d(inputs, outputs, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
+        self.bn2 = batch_norm(outputs)
         self.relu6 = nn.ReLU6()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class FaceRes(Recogniser):
         if channels != 1:
             raise RankotomError(f"faceres sees grey faces, not {channels} channels.")
         self.conv1 = nn.Conv2d(1, 32, 3, stride=2, bias=False)
-        self.bn1 = nn.BatchNorm2d(32)
+        self.bn1 = batch_norm(32)
         self.relu6 = nn.ReLU6()
         widths = (32, *(outputs for outputs, _ in PAIRS))
         self.pairs = nn.Sequential(
