@@ -248,7 +248,7 @@ def set_learning_rate(optimizer: Optimizer, recipe: Recipe, progress: float) -> 
         else:
             rate *= 0.5 * (1 + math.cos(math.pi * (progress - rise) / (1 - rise)))
     for group in optimizer.param_groups:
-        group["lr"] = rate * group["times"]
+        group["lr"] = rate * group.get("times", 1.0)
 
 
 @torch.no_grad()
