@@ -170,7 +170,7 @@ TEACHER_FACERES = replace(
     TEACHER_DLIB,
     name="teacher-faceres",
     network="faceres-112",
-    epochs=6,  # a face costs twice what it does with dlib's, and is learned from sooner
+    epochs=4,  # a face costs twice what it does with dlib's, and is learned from sooner
     learning_rate=4e-4,
 )
 
@@ -186,6 +186,7 @@ STUDENT_DLIB = replace(
     spoiled=0.5,
     epochs=24,
     learning_rate=4e-4,
+    batch=128,  # a CPU does more faces a second than with 96
     head_rate=1.0,  # from teacher-dlib's weights, head and all
     strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.3),
     seed=2,
