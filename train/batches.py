@@ -17,6 +17,7 @@ from calib.errors import RankotomError
 from train.augment import Draws, Strength, draw
 from train.ranks import Ranks
 from train.recipe import Recipe
+from train.teachers.spoil import spoil_faces
 
 # Pseudo-labels always come from the paper's weak views, however strongly a recipe augments: they
 # should depend on the face and not on the augmentation.
@@ -90,9 +91,12 @@ def batches(
             for strength in (WEAK, WEAK, recipe.strength)
         )
         where = order[step * recipe.batch : (step + 1) * recipe.batch][mine.numpy()]
+        pixels = faces.fer[where]
+        if recipe.spoiled:
+            pixels = spoil_faces(pixels, recipe.spoiled, seed, mine.numpy())
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
-            fer=torch.from_numpy(faces.fer[where]).to(device),
+            fer=torch.from_numpy(pixels).to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
             draws=draws,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -222,13 +223,18 @@ def predict(
 
 
 def build_optimizer(recipe: Recipe, network: nn.Module) -> Optimizer:
-    # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
-    matrices = [p for p in network.parameters() if p.ndim > 1]
-    vectors = [p for p in network.parameters() if p.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
+    # The last layer is apart only where it has a rate of its own.
+    head = list(network.get_submodule("fc").parameters()) if recipe.head_rate != 1 else []
+    body = [p for p in network.parameters() if not any(p is each for each in head)]
+    groups: list[dict[str, Any]] = []
+    for members, times in ((body, 1.0), (head, recipe.head_rate)):
+        # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
+        matrices, vectors = [p for p in members if p.ndim > 1], [p for p in members if p.ndim <= 1]
+        groups += [
+            {"params": matrices, "weight_decay": recipe.weight_decay, "times": times},
+            {"params": vectors, "weight_decay": 0.0, "times": times},
+        ]
+    groups = [group for group in groups if group["params"]]
     kind = AdamW if recipe.optimizer == "adamw" else Adam
     return kind(groups, lr=recipe.learning_rate)
 
@@ -243,7 +249,7 @@ def set_learning_rate(optimizer: Optimizer, recipe: Recipe, progress: float) -> 
         else:
             rate *= 0.5 * (1 + math.cos(math.pi * (progress - rise) / (1 - rise)))
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("times", 1.0)
 
 
 @torch.no_grad()
