@@ -50,6 +50,7 @@ class Batch:
     """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
+    undamaged: Tensor  # the same faces before ``recipe.spoiled``
     labels: Tensor
     targets: Tensor
     draws: Draws
@@ -97,6 +98,7 @@ def batches(
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
             fer=torch.from_numpy(pixels).to(device),
+            undamaged=torch.from_numpy(faces.fer[where]).to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
             draws=draws,

@@ -17,10 +17,10 @@ from train.ranks import Ranks
 from train.recipe import STUDENT_DLIB, TEACHER_DLIB, Recipe
 from train.teachers.answer import appoint, ask
 from train.teachers.members import Faces, Logits, Member, find_member
-from train.training_set import training_faces
+from train.training_set import load_training_faces
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
-STUDENT = replace(STUDENT_DLIB, distil=0.5, distil_lfw=False, batch=8)
+STUDENT = replace(STUDENT_DLIB, distil=0.5, distil_lfw=False, batch=8, partners=0.25)
 SURE_OF_THE_FIRST = np.array([[20.0] + [0.0] * 7], np.float32)
 
 
@@ -63,18 +63,18 @@ def test_the_head_learns_at_its_own_rate_and_everything_is_trained() -> None:
 def test_a_student_learns_from_labels_and_answers(ferplus: Path) -> None:
     cache = ferplus / "framed"
     with pytest.raises(RankotomError, match="No teacher has answered yet"):
-        training_faces(STUDENT, ferplus, cache, check_count=False)
-    plain = training_faces(replace(STUDENT, distil=0.0), ferplus, cache, check_count=False)
+        load_training_faces(STUDENT, ferplus, cache, check_count=False)
+    plain = load_training_faces(replace(STUDENT, distil=0.0), ferplus, cache, check_count=False)
     teacher = [Member("sure", "1" * 64, first_class)]
     ask(teacher, "ferplus/train", plain.fer, ferplus / "answers")
     appoint(teacher, 1.0, ferplus / "answers")
-    taught = training_faces(STUDENT, ferplus, cache, check_count=False)
+    taught = load_training_faces(STUDENT, ferplus, cache, check_count=False)
     expected = 0.5 * np.eye(8) + 0.5 * np.eye(8)[[0] * 8]
     np.testing.assert_allclose(taught.targets, expected, atol=1e-4)
 
 
 def test_a_student_sees_some_faces_spoiled_and_the_same_ones_again(ferplus: Path) -> None:
-    faces = training_faces(
+    faces = load_training_faces(
         replace(STUDENT, distil=0.0), ferplus, ferplus / "framed", check_count=False
     )
     clean, once, again = (
