@@ -42,7 +42,7 @@ from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
-from train.networks import ResNet, build_network, find_network
+from train.networks import Network, build_network, find_network
 from train.recipe import Recipe
 from train.training_set import dataset_framing
 
@@ -62,7 +62,7 @@ TITLES = {"ferplus": "FERPlus (FER2013)", "rafdb": "RAF-DB", "affectnet": "Affec
 
 @dataclass(frozen=True, eq=False)
 class CalibratedNetwork:
-    network: ResNet  # with the offsets in the bias of its head, so that every runtime has them
+    network: Network  # with the offsets in the bias of its head, so that every runtime has them
     offsets: tuple[float, ...]
     temperature: float
     evaluation: Evaluation  # on the reporting half of valid
@@ -115,7 +115,7 @@ def export_checkpoint(
 
 
 def calibrate_network(
-    network: ResNet,
+    network: Network,
     crop: CropContract,
     classes: tuple[str, ...],
     choose: LabelledFaces,
@@ -125,7 +125,7 @@ def calibrate_network(
 ) -> CalibratedNetwork:
     """Fit offsets and temperature on one half, and evaluate on the other."""
 
-    def compute_logits(network: ResNet, faces: LabelledFaces, title: str) -> NDArray[np.float32]:
+    def compute_logits(network: Network, faces: LabelledFaces, title: str) -> NDArray[np.float32]:
         session = open_session(to_onnx(network, crop, mirror=mirror).SerializeToString())
         return run_model(session, faces.pixels, (LOGITS,), title)[0]
 
@@ -182,7 +182,7 @@ class DeployedNetwork(nn.Module):
     the head runs only once.
     """
 
-    def __init__(self, network: ResNet, crop: CropContract, *, mirror: bool) -> None:
+    def __init__(self, network: Network, crop: CropContract, *, mirror: bool) -> None:
         super().__init__()
         self.network, self.mirror = network, mirror
         with torch.inference_mode():
@@ -204,7 +204,7 @@ class DeployedNetwork(nn.Module):
         return logits, probabilities, self.evidence(features)
 
     def evidence(self, features: Tensor) -> Tensor:
-        """``ResNet.evidence`` as a MatMul, which runtimes support better than its Einsum."""
+        """``Network.evidence`` as a MatMul, which runtimes support better than its Einsum."""
         weight = self.network.fc.weight
         channels, height, width = self.map_shape
         maps = weight @ features.reshape(-1, channels, height * width)
@@ -216,7 +216,7 @@ def mirror_maps(maps: Tensor, width: int) -> Tensor:
     return maps.index_select(3, torch.arange(width - 1, -1, -1))
 
 
-def to_onnx(network: ResNet, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
+def to_onnx(network: Network, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
     """The graph at a temperature of 1, batch norm folded into the convolutions."""
     graph = DeployedNetwork(network.eval(), crop, mirror=mirror).eval()
     example = torch.zeros(2, crop.channels, crop.size, crop.size, dtype=torch.uint8)
@@ -261,7 +261,7 @@ def name_layers(model: onnx.ModelProto) -> None:
             node.input[position] = shared.get(name, name)
         if node.op_type == "Conv":
             node.name = layer_name(node.name)
-            for position, kind in enumerate(("weight", "bias"), start=1):
+            for position, kind in list(enumerate(("", "weight", "bias")))[1 : len(node.input)]:
                 own = graph.initializer.add()
                 own.CopyFrom(tensors[node.input[position]])
                 node.input[position] = own.name = f"{node.name}.{kind}"
@@ -284,7 +284,7 @@ def layer_name(scoped: str) -> str:
 
 
 @torch.inference_mode()
-def check_parity(network: ResNet, artifact: Artifact, faces: NDArray[np.uint8]) -> float:
+def check_parity(network: Network, artifact: Artifact, faces: NDArray[np.uint8]) -> float:
     """The largest difference of a logit between the file and torch; an error if it is too large."""
     pixels = scale_pixels(torch.from_numpy(np.array(faces)))
     views = [pixels, pixels.flip(-1)] if artifact.card.mirror else [pixels]
@@ -313,7 +313,7 @@ def read_recipe(checkpoint: Checkpoint, path: Path) -> Recipe:
     return Recipe(**{key: checkpoint.recipe[key] for key in needed})
 
 
-def load_network(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> ResNet:
+def load_network(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> Network:
     network = build_network(
         find_network(recipe.network), channels=recipe.channels, classes=classes, dropout=0.0
     )

@@ -17,6 +17,7 @@ from calib.errors import RankotomError
 from train.augment import Draws, Strength, draw
 from train.ranks import Ranks
 from train.recipe import Recipe
+from train.teachers.spoil import spoil_faces
 
 # Pseudo-labels always come from the paper's weak views, however strongly a recipe augments: they
 # should depend on the face and not on the augmentation.
@@ -49,6 +50,7 @@ class Batch:
     """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
+    undamaged: Tensor  # the same faces before ``recipe.spoiled``
     labels: Tensor
     targets: Tensor
     draws: Draws
@@ -90,9 +92,13 @@ def batches(
             for strength in (WEAK, WEAK, recipe.strength)
         )
         where = order[step * recipe.batch : (step + 1) * recipe.batch][mine.numpy()]
+        pixels = faces.fer[where]
+        if recipe.spoiled:
+            pixels = spoil_faces(pixels, recipe.spoiled, seed, mine.numpy())
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
-            fer=torch.from_numpy(faces.fer[where]).to(device),
+            fer=torch.from_numpy(pixels).to(device),
+            undamaged=torch.from_numpy(faces.fer[where]).to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
             draws=draws,

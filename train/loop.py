@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +25,9 @@ from torch.optim import Adam, AdamW, Optimizer
 from calib.errors import RankotomError
 from train.augment import augment, scale_pixels
 from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_per_epoch
-from train.blend import blend_faces, blend_labels
+from train.blend import blend_faces, blend_labels, smooth_blend
 from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
-from train.losses import cross_entropy, focal, ranking
+from train.losses import cross_entropy, focal, ranking, ranking_by_targets
 from train.networks import build_network
 from train.progress import RunLog
 from train.pseudo_labels import CorrectConfidence, pseudo_label, update_thresholds
@@ -119,7 +120,7 @@ def rank_o_tom(
     count, blends = len(batch.fer), len(batch.fer_above)
 
     # The originals: FER faces, then the FR faces with a pseudo-label (Eq. 5 and 6).
-    pixels, targets = batch.fer, batch.targets
+    pixels, targets = batch.undamaged, batch.targets
     faces = augment(batch.fer, batch.draws, size)
     first = torch.arange(blends, device=faces.device)
     second = first ^ 1  # without FR faces, neighbours of the shuffled batch blend with each other
@@ -143,25 +144,37 @@ def rank_o_tom(
     if recipe.blends:
         upper, lower = torch.where(fer_above, first, second), torch.where(fer_above, second, first)
         blended = blend_faces(pixels[upper], pixels[lower])
+        if recipe.ranking == "targets":
+            blended[::2] = smooth_blend(pixels[upper[::2]], pixels[lower[::2]])
         faces = torch.cat([faces, augment(blended, batch.blend_draws.part(chosen.cpu()), size)])
         targets = torch.cat([targets, blend_labels(targets[upper], targets[lower])])
 
     torch.manual_seed(batch.seed + ranks.rank)  # dropout
+    faces = faces.contiguous(memory_format=torch.channels_last)
     with precision(recipe, faces.device):
-        logits = parallel(faces.contiguous(memory_format=torch.channels_last))
+        if recipe.ranking == "targets" and len(faces) > originals:
+            logits = parallel(faces[:originals])
+            # As in use: a blend must not change the statistics that faces are normalised with.
+            with evaluation_mode(network):
+                logits = torch.cat([logits, parallel(faces[originals:])])
+        else:
+            logits = parallel(faces)
     logits = logits.float()
     loss = ranks.mean(label_loss(recipe, logits, targets))
     probabilities = logits.softmax(dim=1)
     if recipe.blends and recipe.ranking_weight > 0:
-        confidence = probabilities.max(dim=1).values
-        loss = loss + recipe.ranking_weight * ranks.mean(
-            ranking(
-                confidence[originals:],
-                confidence[first],
-                confidence[second],
-                margin=recipe.ranking_margin,
+        confidence, peak = probabilities.max(dim=1).values, targets.max(dim=1).values
+        of_blends = confidence[originals:]
+        if recipe.ranking == "targets":
+            above, below = (
+                ranking_by_targets(of_blends, confidence[each], peak[originals:], peak[each])
+                for each in (first, second)
             )
-        )
+            terms = above + below
+        else:
+            margin = recipe.ranking_margin
+            terms = ranking(of_blends, confidence[first], confidence[second], margin=margin)
+        loss = loss + recipe.ranking_weight * ranks.mean(terms)
     offered = 0 if batch.fr is None else blends
     return StepResult(loss, probabilities[:count], offered, len(first))
 
@@ -222,13 +235,18 @@ def predict(
 
 
 def build_optimizer(recipe: Recipe, network: nn.Module) -> Optimizer:
-    # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
-    matrices = [p for p in network.parameters() if p.ndim > 1]
-    vectors = [p for p in network.parameters() if p.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
+    # The last layer is apart only where it has a rate of its own.
+    head = list(network.get_submodule("fc").parameters()) if recipe.head_rate != 1 else []
+    body = [p for p in network.parameters() if not any(p is each for each in head)]
+    groups: list[dict[str, Any]] = []
+    for members, times in ((body, 1.0), (head, recipe.head_rate)):
+        # Decay pulls on weights only: a batch norm's scale or a bias has nothing to unlearn.
+        matrices, vectors = [p for p in members if p.ndim > 1], [p for p in members if p.ndim <= 1]
+        groups += [
+            {"params": matrices, "weight_decay": recipe.weight_decay, "times": times},
+            {"params": vectors, "weight_decay": 0.0, "times": times},
+        ]
+    groups = [group for group in groups if group["params"]]
     kind = AdamW if recipe.optimizer == "adamw" else Adam
     return kind(groups, lr=recipe.learning_rate)
 
@@ -243,7 +261,7 @@ def set_learning_rate(optimizer: Optimizer, recipe: Recipe, progress: float) -> 
         else:
             rate *= 0.5 * (1 + math.cos(math.pi * (progress - rise) / (1 - rise)))
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("times", 1.0)
 
 
 @torch.no_grad()

@@ -10,8 +10,23 @@ import torch
 from torch import Tensor, nn
 
 from calib.errors import RankotomError
+from train.teachers.dlib import Dlib
+from train.teachers.faceres import FaceRes
+from train.teachers.recogniser import Recogniser
 
-NetworkName = Literal["resnet18", "resnet50", "edge", "edge-narrow"]
+NetworkName = Literal[
+    "resnet18",
+    "resnet50",
+    "edge",
+    "edge-narrow",
+    # Face recognisers, and the pixels that they enlarge a face to (train/teachers)
+    "dlib-112",
+    "dlib-128",
+    "dlib-150",
+    "faceres-112",
+    "faceres-128",
+    "faceres-160",
+]
 NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
 
 
@@ -155,7 +170,15 @@ def find_network(name: str) -> NetworkName:
     raise RankotomError(f"There is no network {name!r}. Choose one of {', '.join(NETWORKS)}.")
 
 
-def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> ResNet:
+Network = ResNet | Recogniser
+
+
+def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> Network:
+    kind, _, pixels = name.partition("-")
+    if kind == "dlib":
+        return Dlib(int(pixels), channels, classes, dropout)
+    if kind == "faceres":
+        return FaceRes(int(pixels), channels, classes, dropout)
     if name == "resnet18":
         stem = torchvision_stem(channels)
         return ResNet(

@@ -37,6 +37,10 @@ class Recipe:
     focal_alpha: float = 0.25
     blends: bool = True  # Eq. 2's synthetic faces
     ranking_weight: float = 1.0  # the paper's balancing scalar beta; 0 leaves Eq. 1 out
+    # The paper's fixed margin for all pairs, or the gap that the targets of face and blend have.
+    # With "targets", blends also have a forward pass of their own, half of them a smooth seam, and
+    # are made of undamaged faces.
+    ranking: Literal["fixed", "targets"] = "fixed"
     ranking_margin: float = 0.2  # delta; the paper gives the range 0.1 to 0.3
     face_recognition: bool = True  # pseudo-labelled LFW; without it FER faces blend in pairs
     threshold_start: float = 0.95
@@ -44,12 +48,16 @@ class Recipe:
     pseudo_targets: Literal["label", "probabilities"] = "label"  # Eq. 6's class, or Eq. 5's mixture
     partners: float = 1.0  # blends (and FR faces) for each FER face of a batch
     partners_from: float = 0.0  # the share of the epochs after which they join
+    distil: float = 0.0  # share of the teachers' answers in the targets (train/teachers/answer.py)
+    distil_lfw: bool = False  # LFW's faces beside FER's, with the teachers' answers for targets
+    spoiled: float = 0.0  # share of the faces that are seen spoiled (train/teachers/spoil.py)
 
     # How it is learned
     epochs: int = 60
     batch: int = 64  # FER faces a step, over all processes
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = 5e-4
+    head_rate: float = 1.0  # times the learning rate, for a last layer that starts anew
     schedule: Literal["constant", "one-cycle"] = "constant"
     bfloat16: bool = False  # on a CPU as well (--bfloat16); a GPU always computes so
     weight_decay: float = 0.0
@@ -131,6 +139,69 @@ EDGE_FERPLUS_2 = replace(
     seed=1,
 )
 
+# From a face recogniser's weights (train/teachers/start.py), on clean faces. The sizes are those
+# that the network enlarges a face to; the crop stays at 48 pixels.
+TEACHER_DLIB = Recipe(
+    name="teacher-dlib",
+    network="dlib-112",
+    size=48,
+    sizes=((0.0, 112),),
+    channels=1,
+    targets="both",
+    loss="cross-entropy",
+    blends=False,
+    ranking_weight=0.0,
+    face_recognition=False,
+    partners=0.0,
+    epochs=14,
+    batch=96,
+    optimizer="adamw",
+    learning_rate=5e-4,
+    head_rate=4.0,
+    schedule="one-cycle",
+    weight_decay=0.05,
+    ema=0.998,
+    dropout=0.3,
+    strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.4),
+)
+TEACHER_DLIB_150 = replace(
+    TEACHER_DLIB,
+    name="teacher-dlib-150",
+    network="dlib-150",  # as dlib trained it
+    sizes=((0.0, 150),),
+    epochs=12,
+    seed=1,
+)
+TEACHER_FACERES = replace(
+    TEACHER_DLIB,
+    name="teacher-faceres",
+    network="faceres-112",
+    epochs=4,  # a face costs twice what it does with dlib's, and is learned from sooner
+    learning_rate=4e-4,
+)
+
+# The edge network: the teachers answer for the clean face, it sees what is left of one.
+STUDENT_DLIB = replace(
+    TEACHER_DLIB,
+    name="student-dlib",
+    # Labels and answers alike say how likely a label is (answer.py), so that the student is
+    # calibrated at a temperature near 1, for clean faces and spoiled ones.
+    targets="majority",
+    distil=0.7,
+    distil_lfw=True,
+    spoiled=0.5,
+    blends=True,
+    ranking="targets",
+    ranking_weight=0.5,
+    partners=0.125,  # one blend for eight faces
+    epochs=16,
+    learning_rate=4e-4,
+    batch=128,  # a CPU does more faces a second than with 96
+    head_rate=1.0,  # from teacher-dlib's weights, head and all
+    strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.3),
+    seed=2,
+)
+
 RECIPES = {
     recipe.name: recipe
     for recipe in (
@@ -139,6 +210,10 @@ RECIPES = {
         PAPER_AFFECTNET,
         EDGE_FERPLUS,
         EDGE_FERPLUS_2,
+        TEACHER_DLIB,
+        TEACHER_DLIB_150,
+        TEACHER_FACERES,
+        STUDENT_DLIB,
     )
 }
 
@@ -149,6 +224,10 @@ PURPOSES = {
     "paper-affectnet": "the paper on AffectNet, with a ResNet-50 at 224 pixels, for a GPU",
     "edge-ferplus": "the embedded model's first cycle: grey 48 x 48 pixels, on two CPU cores",
     "edge-ferplus-2": "its second, nearer to the majority; --weights: the first's checkpoint",
+    "teacher-dlib": "dlib's recogniser at 112 pixels; --weights: train.teachers.start's",
+    "teacher-dlib-150": "the same at 150 pixels, another seed",
+    "teacher-faceres": "faceres at 112 pixels; --weights: train.teachers.start's",
+    "student-dlib": "the teachers' answers, also for spoiled faces; --weights: teacher-dlib's",
 }
 
 

@@ -12,6 +12,7 @@ from train.data.crops import load_crops
 from train.data.datasets import FaceSet, load_dataset, validation_half
 from train.data.framing import measure_framing
 from train.recipe import Recipe
+from train.teachers.answer import answers
 
 
 def load_training_faces(
@@ -32,11 +33,21 @@ def load_training_faces(
     if recipe.face_recognition:
         lfw = load_dataset("lfw", folder, "train", check_count)
         fr = pixels(lfw, dataset_framing(recipe, faces))
+    labels, targets = fer.labels, training_targets(recipe, fer)
+    if recipe.distil:
+        said = answers(fer.name, faces, cache.parent / "answers")
+        targets = (1 - np.float32(recipe.distil)) * targets + np.float32(recipe.distil) * said
+    if recipe.distil_lfw:
+        lfw = load_dataset("lfw", folder, "train", check_count)
+        more = pixels(lfw, dataset_framing(recipe, faces))
+        said = answers(lfw.name, more, cache.parent / "answers")
+        faces, targets = np.concatenate([faces, more]), np.concatenate([targets, said])
+        labels = np.concatenate([labels, said.argmax(axis=1)])
     return TrainingFaces(
         classes=fer.classes,
         fer=faces,
-        labels=fer.labels,
-        targets=training_targets(recipe, fer),
+        labels=labels,
+        targets=targets,
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from calib.errors import RankotomError
-from train.networks import NETWORKS, NetworkName, ResNet, build_network, find_network
+from train.networks import Network, NetworkName, build_network, find_network
 
 
-def build(name: NetworkName, channels: int = 1, classes: int = 8) -> ResNet:
+def build(name: NetworkName, channels: int = 1, classes: int = 8) -> Network:
     return build_network(name, channels=channels, classes=classes, dropout=0.0)
 
 
@@ -57,7 +57,8 @@ def test_the_edge_network_is_made_of_what_quantizes_and_fuses_well() -> None:
     assert leaves <= {nn.Conv2d, nn.BatchNorm2d, nn.ReLU, nn.Identity, nn.Dropout, nn.Linear}
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+# The recognisers see grey faces of the crop's size, see tests/train/teachers.
+@pytest.mark.parametrize("name", ["resnet18", "resnet50", "edge", "edge-narrow"])
 def test_any_number_of_classes_and_any_size_go_through(name: NetworkName) -> None:
     network = build(name, channels=3, classes=7).eval()
     assert network(torch.zeros(2, 3, 64, 64)).shape == (2, 7)

