@@ -36,6 +36,7 @@ from calib.errors import RankotomError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DatasetName = Literal["ferplus", "rafdb", "rafdb-compound", "affectnet", "lfw"]
+Half = Literal["choose", "report"]  # of FERPlus valid
 Split = Literal["train", "valid", "test"]
 
 FERPLUS_SPLITS = {
@@ -145,7 +146,7 @@ def load_dataset(
     return faces
 
 
-def validation_half(faces: FaceSet, which: Literal["choose", "report"]) -> FaceSet:
+def validation_half(faces: FaceSet, which: Half) -> FaceSet:
     """The choosing half (even numbers in the file names) or the reporting half (odd numbers).
 
     Decisions (epoch, temperature) are made on one half of valid and results reported on the other.

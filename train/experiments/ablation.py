@@ -33,7 +33,7 @@ from train.augment import Strength
 from train.checkpoint import load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.experiments.rank_order import blend_pairs, draw_pairs, rank_order
+from train.experiments.rank_order import blend_pairs, draw_pairs
 from train.loop import predict, train
 from train.networks import build_network
 from train.ranks import Ranks, join_ranks
@@ -160,6 +160,7 @@ def measure(
     confidence, correct = of_faces.max(axis=1), of_faces.argmax(axis=1) == report.labels
     upper, lower = draw_pairs(len(pixels))
     agreement = top2_match(of_faces, report.votes)
+    of_blends = probabilities(blend_pairs(pixels)).max(axis=1)
     return RunResult(
         variant=variant,
         seed=recipe.seed,
@@ -169,9 +170,7 @@ def measure(
         mce=mce(confidence, correct, least=50),
         nll=nll(of_faces, report.labels),
         top2_match=np.nan if agreement is None else agreement,
-        rank_order=rank_order(
-            probabilities(blend_pairs(pixels)).max(axis=1), confidence[upper], confidence[lower]
-        ),
+        rank_order=float(is_above(of_blends, confidence[upper], confidence[lower]).mean()),
     )
 
 
