@@ -33,7 +33,7 @@ from train.augment import Strength
 from train.checkpoint import load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.experiments.rank_order import blend_pairs, draw_pairs
+from train.experiments.rank_order import blend_pairs, draw_pairs, is_above
 from train.loop import predict, train
 from train.networks import build_network
 from train.ranks import Ranks, join_ranks
