@@ -15,9 +15,9 @@ from torch import Generator, Tensor
 
 from calib.errors import RankotomError
 from train.augment import Draws, Strength, draw
+from train.data.damage import damage_faces
 from train.ranks import Ranks
 from train.recipe import Recipe
-from train.teachers.spoil import spoil_faces
 
 # Pseudo-labels always come from the paper's weak views, however strongly a recipe augments: they
 # should depend on the face and not on the augmentation.
@@ -50,7 +50,7 @@ class Batch:
     """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
-    undamaged: Tensor  # the same faces before ``recipe.spoiled``
+    undamaged: Tensor  # the same faces before ``recipe.damaged``
     labels: Tensor
     targets: Tensor
     draws: Draws
@@ -93,8 +93,8 @@ def batches(
         )
         where = order[step * recipe.batch : (step + 1) * recipe.batch][mine.numpy()]
         pixels = faces.fer[where]
-        if recipe.spoiled:
-            pixels = spoil_faces(pixels, recipe.spoiled, seed, mine.numpy())
+        if recipe.damaged:
+            pixels = damage_faces(pixels, recipe.damaged, seed, mine.numpy())
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
             fer=torch.from_numpy(pixels).to(device),

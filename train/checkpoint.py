@@ -21,6 +21,7 @@ from calib.errors import RankotomError
 from train.recipe import Recipe
 
 FORMAT = "1"
+RENAMED = {"spoiled": "damaged"}  # settings of recipes in older checkpoints
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"{path} is not a checkpoint of this program: found format {metadata.get('format')}, "
             f"expected format {FORMAT} with a recipe and an epoch."
         )
-    return Checkpoint(json.loads(metadata["recipe"]), int(metadata["epoch"]), tensors)
+    recipe = {RENAMED.get(key, key): value for key, value in json.loads(metadata["recipe"]).items()}
+    return Checkpoint(recipe, int(metadata["epoch"]), tensors)
 
 
 def resume(

@@ -50,7 +50,7 @@ class Recipe:
     partners_from: float = 0.0  # the share of the epochs after which they join
     distil: float = 0.0  # share of the teachers' answers in the targets (train/teachers/answer.py)
     distil_lfw: bool = False  # LFW's faces beside FER's, with the teachers' answers for targets
-    spoiled: float = 0.0  # share of the faces that are seen spoiled (train/teachers/spoil.py)
+    damaged: float = 0.0  # share of the faces that training sees damaged (train/data/damage.py)
 
     # How it is learned
     epochs: int = 60
@@ -189,7 +189,7 @@ STUDENT_DLIB = replace(
     targets="majority",
     distil=0.7,
     distil_lfw=True,
-    spoiled=0.5,
+    damaged=0.5,
     blends=True,
     ranking="targets",
     ranking_weight=0.5,

@@ -164,6 +164,12 @@ def test_an_older_checkpoint_resumes_with_the_default_of_a_newer_setting(
         train(replace(recipe, epochs=3, ranking_margin=0.3), faces, tmp_path, alone)
 
 
+def test_an_older_checkpoint_gives_a_renamed_setting_by_its_new_name(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    write_checkpoint(path, {"name": "toy", "spoiled": 0.5}, 1, {})
+    assert load_checkpoint(path).recipe == {"name": "toy", "damaged": 0.5}
+
+
 def test_a_checkpoint_with_other_tensors_is_a_clear_error(
     tmp_path: Path, recipe: Recipe, faces: TrainingFaces, alone: Ranks
 ) -> None:

@@ -190,6 +190,29 @@ def hand_on_eye(canvas: Canvas, random: Random) -> None:
     hand(replace(canvas, mouth=eye), random)
 
 
+def dark_glasses(canvas: Canvas, random: Random) -> None:
+    colour = np.full(3, random.uniform(5, 70))
+    radii = (random.uniform(0.3, 0.46), random.uniform(0.2, 0.36))
+    _stripe(canvas, 0.3, -1.12, -1.02, colour)
+    for side in (-0.48, 0.48):
+        canvas.oval((side, -0.97), radii, colour)
+
+
+def fringe(canvas: Canvas, random: Random) -> None:
+    """Hair over one eye or both."""
+    colour = np.full(3, random.uniform(10, 200))
+    left, right = random.uniform(-1.9, -0.7, 2)
+    canvas.fill([(-1.5, -2.5), (1.5, -2.5), (1.5, right + 0.2), (0, -1.3), (-1.5, left)], colour)
+    canvas.fill([(-1.5, -2.5), (0.2, -2.5), (-0.2, left), (-1.5, left + 0.5)], colour * 0.8)
+
+
+def oval_anywhere(canvas: Canvas, random: Random) -> None:
+    colour = canvas.skin * random.uniform(0.3, 1.5)
+    centre = (random.uniform(-0.9, 0.9), random.uniform(-1.6, 0.6))
+    radii = (random.uniform(0.2, 0.7), random.uniform(0.2, 0.6))
+    canvas.oval(centre, radii, colour, random.uniform(0, math.pi))
+
+
 def _stripe(canvas: Canvas, reach: float, top: float, bottom: float, colour: Array) -> None:
     canvas.fill([(-reach, top), (reach, top), (reach, bottom), (-reach, bottom)], colour)
 
@@ -218,6 +241,7 @@ COVERS: dict[str, Cover] = {
     "microphone": microphone,
     "hand on an eye": hand_on_eye,
 }
+TRAINING_COVERS = (*COVERS.values(), dark_glasses, fringe, oval_anywhere, oval_anywhere)
 
 
 def draw_cover(picture: Image, face: Face, cover: Cover, random: Random) -> Image:

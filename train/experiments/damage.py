@@ -7,12 +7,10 @@ rankotom_edge/faces/quality.py should call the crop poor: its limits come from t
 on the choosing half of FERPlus valid.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import cv2
 import numpy as np
 import typer
 from numpy.typing import NDArray
@@ -21,69 +19,26 @@ from rich.console import Console
 from calib.errors import exit_on_error
 from calib.reports.number_text import percent
 from calib.reports.widgets import plain_table
-from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
+from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.quality import POOR, measure_quality
 from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.data.crops import read_picture
+from train.data.damage import (
+    Damage,
+    add_noise,
+    blur,
+    cover_with,
+    darken,
+    in_turn,
+    motion_blur,
+    overexpose,
+    reduce_contrast,
+    shrink,
+)
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
-from train.data.face_covers import COVERS, Cover, draw_cover_on_crop, face_at
-
-Damage = Callable[[Image], Image]
-
-
-def darken(times: float) -> Damage:
-    return lambda face: (face / times).astype(np.uint8)
-
-
-def blur(pixels: float) -> Damage:
-    return lambda face: np.asarray(cv2.GaussianBlur(face, (0, 0), pixels), np.uint8)
-
-
-def motion_blur(pixels: int, degrees: float) -> Damage:
-    """Motion while the shutter is open."""
-    line = np.zeros((pixels, pixels), np.float32)
-    line[pixels // 2] = 1
-    turn = cv2.getRotationMatrix2D((pixels // 2, pixels // 2), degrees, 1)
-    turned = np.asarray(cv2.warpAffine(line, turn, (pixels, pixels)), np.float32)
-    kernel = turned / turned.sum()
-    return lambda face: np.asarray(
-        cv2.filter2D(face, -1, kernel, borderType=cv2.BORDER_REPLICATE), np.uint8
-    )
-
-
-def add_noise(level: float, before: Damage) -> Damage:
-    """Gaussian noise of ``level`` grey levels on top of another damage."""
-    random = np.random.default_rng(0)
-
-    def damage(face: Image) -> Image:
-        damaged = before(face)
-        noise = random.normal(0, level, (*damaged.shape[:2], 1))  # the same in each channel
-        return np.clip(damaged + noise, 0, 255).astype(np.uint8)
-
-    return damage
-
-
-def shrink(width: int) -> Damage:
-    return lambda face: np.asarray(
-        cv2.resize(face, (width, width), interpolation=cv2.INTER_AREA), np.uint8
-    )
-
-
-def reduce_contrast(share: float) -> Damage:
-    return lambda face: (face.mean() + share * (face - face.mean())).astype(np.uint8)
-
-
-def overexpose(times: float) -> Damage:
-    return lambda face: np.clip(times * face.astype(np.float32), 0, 255).astype(np.uint8)
-
-
-def cover_with(cover: Cover) -> Damage:
-    """The cover differs slightly from face to face."""
-    random = np.random.default_rng(0)
-    return lambda face: draw_cover_on_crop(face, FERPLUS_FRAMING.points, cover, random)
-
+from train.data.face_covers import COVERS, face_at
 
 # By the component of Quality that should notice.
 DAMAGES: dict[str, dict[str, Damage]] = {
@@ -94,7 +49,7 @@ DAMAGES: dict[str, dict[str, Damage]] = {
         for pixels in (3, 5, 7, 9)
         for degrees in (0, 45, 90)
     }
-    | {"noise": add_noise(4, lambda face: face), "blur of 2 px, noise": add_noise(4, blur(2))},
+    | {"noise": add_noise(4), "blur of 2 px, noise": in_turn(blur(2), add_noise(4))},
     "light": {f"1/{times:g} of the light": darken(times) for times in (2, 4, 8, 11, 14, 20, 28)},
     "contrast": {
         f"{share} % of the contrast": reduce_contrast(share / 100) for share in (50, 30, 25, 20, 10)

@@ -25,9 +25,10 @@ from calib.reports.widgets import plain_table
 from calib.temperature import fit_temperature, softmax
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from train.data.crops import load_crops, read_picture
+from train.data.damage import Damage
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.data.face_covers import face_at
-from train.experiments.damage import DAMAGES, Damage
+from train.experiments.damage import DAMAGES
 from train.teachers.answer import mean_logits
 from train.teachers.members import Faces, Logits, Member, find_member
 from train.teachers.recogniser import CROP

@@ -1,4 +1,4 @@
-"""What the loop does for teachers and students: the head's rate, answers, spoiled faces."""
+"""What the loop does for teachers and students: the head's rate, answers, damaged faces."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -73,13 +73,13 @@ def test_a_student_learns_from_labels_and_answers(ferplus: Path) -> None:
     np.testing.assert_allclose(taught.targets, expected, atol=1e-4)
 
 
-def test_a_student_sees_some_faces_spoiled_and_the_same_ones_again(ferplus: Path) -> None:
+def test_a_student_sees_some_faces_damaged_and_the_same_ones_again(ferplus: Path) -> None:
     faces = load_training_faces(
         replace(STUDENT, distil=0.0), ferplus, ferplus / "framed", check_count=False
     )
     clean, once, again = (
         next(batches(recipe, faces, 0, ALONE, ALONE.device)).fer
-        for recipe in (replace(STUDENT, spoiled=0.0), STUDENT, STUDENT)
+        for recipe in (replace(STUDENT, damaged=0.0), STUDENT, STUDENT)
     )
     assert torch.equal(once, again)
     changed = (once != clean).flatten(1).any(dim=1)
