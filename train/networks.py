@@ -19,7 +19,7 @@ NetworkName = Literal[
     "resnet50",
     "edge",
     "edge-narrow",
-    # Face recognisers, and the pixels that they enlarge a face to (train/teachers)
+    # Face recognisers and the size they enlarge a face to, in pixels (train/teachers)
     "dlib-112",
     "dlib-128",
     "dlib-150",

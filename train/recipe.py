@@ -48,8 +48,8 @@ class Recipe:
     pseudo_targets: Literal["label", "probabilities"] = "label"  # Eq. 6's class, or Eq. 5's mixture
     partners: float = 1.0  # blends (and FR faces) for each FER face of a batch
     partners_from: float = 0.0  # the share of the epochs after which they join
-    distil: float = 0.0  # share of the teachers' answers in the targets (train/teachers/answer.py)
-    distil_lfw: bool = False  # LFW's faces beside FER's, with the teachers' answers for targets
+    distil: float = 0.0  # share of the teachers' probabilities in the targets (train/teachers)
+    distil_lfw: bool = False  # also train on LFW, with the teachers' probabilities as targets
     damaged: float = 0.0  # share of the faces that training sees damaged (train/data/damage.py)
 
     # How it is learned
@@ -57,7 +57,7 @@ class Recipe:
     batch: int = 64  # FER faces a step, over all processes
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = 5e-4
-    head_rate: float = 1.0  # times the learning rate, for a last layer that starts anew
+    head_rate: float = 1.0  # times the learning rate, for a last layer that starts at random
     schedule: Literal["constant", "one-cycle"] = "constant"
     bfloat16: bool = False  # on a CPU as well (--bfloat16); a GPU always computes so
     weight_decay: float = 0.0
@@ -139,8 +139,8 @@ EDGE_FERPLUS_2 = replace(
     seed=1,
 )
 
-# From a face recogniser's weights (train/teachers/start.py), on clean faces. The sizes are those
-# that the network enlarges a face to; the crop stays at 48 pixels.
+# From a face recogniser's weights (train/teachers/start_weights.py), on undamaged faces. `sizes`
+# has the size that the network enlarges the crop of 48 pixels to.
 TEACHER_DLIB = Recipe(
     name="teacher-dlib",
     network="dlib-112",
@@ -176,16 +176,16 @@ TEACHER_FACERES = replace(
     TEACHER_DLIB,
     name="teacher-faceres",
     network="faceres-112",
-    epochs=4,  # a face costs twice what it does with dlib's, and is learned from sooner
+    epochs=4,  # a step costs twice as much as with dlib's, and fewer are needed
     learning_rate=4e-4,
 )
 
-# The edge network: the teachers answer for the clean face, it sees what is left of one.
+# The edge network: it sees damaged faces with the teachers' targets for the undamaged ones.
 STUDENT_DLIB = replace(
     TEACHER_DLIB,
     name="student-dlib",
-    # Labels and answers alike say how likely a label is (answer.py), so that the student is
-    # calibrated at a temperature near 1, for clean faces and spoiled ones.
+    # Majority labels and the teachers' probabilities both say how likely a label is, so the student
+    # is calibrated at a temperature near 1 (train/teachers/teacher_probabilities.py).
     targets="majority",
     distil=0.7,
     distil_lfw=True,
@@ -196,8 +196,8 @@ STUDENT_DLIB = replace(
     partners=0.125,  # one blend for eight faces
     epochs=16,
     learning_rate=4e-4,
-    batch=128,  # a CPU does more faces a second than with 96
-    head_rate=1.0,  # from teacher-dlib's weights, head and all
+    batch=128,  # more faces per second on a CPU than 96
+    head_rate=1.0,  # from teacher-dlib's weights, including the last layer
     strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.3),
     seed=2,
 )
@@ -224,10 +224,10 @@ PURPOSES = {
     "paper-affectnet": "the paper on AffectNet, with a ResNet-50 at 224 pixels, for a GPU",
     "edge-ferplus": "the embedded model's first cycle: grey 48 x 48 pixels, on two CPU cores",
     "edge-ferplus-2": "its second, nearer to the majority; --weights: the first's checkpoint",
-    "teacher-dlib": "dlib's recogniser at 112 pixels; --weights: train.teachers.start's",
-    "teacher-dlib-150": "the same at 150 pixels, another seed",
-    "teacher-faceres": "faceres at 112 pixels; --weights: train.teachers.start's",
-    "student-dlib": "the teachers' answers, also for spoiled faces; --weights: teacher-dlib's",
+    "teacher-dlib": "dlib's recogniser at 112 pixels; --weights from train.teachers.start_weights",
+    "teacher-dlib-150": "the same at 150 pixels, with another seed",
+    "teacher-faceres": "faceres at 112 pixels; --weights from train.teachers.start_weights",
+    "student-dlib": "the edge network, from the teachers; --weights: teacher-dlib's checkpoint",
 }
 
 

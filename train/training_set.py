@@ -12,7 +12,7 @@ from train.data.crops import load_crops
 from train.data.datasets import FaceSet, load_dataset, validation_half
 from train.data.framing import measure_framing
 from train.recipe import Recipe
-from train.teachers.answer import answers
+from train.teachers.teacher_probabilities import FOLDER, read_ensemble_probabilities
 
 
 def load_training_faces(
@@ -35,14 +35,15 @@ def load_training_faces(
         fr = pixels(lfw, dataset_framing(recipe, faces))
     labels, targets = fer.labels, training_targets(recipe, fer)
     if recipe.distil:
-        said = answers(fer.name, faces, cache.parent / "answers")
-        targets = (1 - np.float32(recipe.distil)) * targets + np.float32(recipe.distil) * said
+        taught = read_ensemble_probabilities(fer.name, faces, cache.parent / FOLDER)
+        share = np.float32(recipe.distil)
+        targets = (1 - share) * targets + share * taught
     if recipe.distil_lfw:
         lfw = load_dataset("lfw", folder, "train", check_count)
         more = pixels(lfw, dataset_framing(recipe, faces))
-        said = answers(lfw.name, more, cache.parent / "answers")
-        faces, targets = np.concatenate([faces, more]), np.concatenate([targets, said])
-        labels = np.concatenate([labels, said.argmax(axis=1)])
+        taught = read_ensemble_probabilities(lfw.name, more, cache.parent / FOLDER)
+        faces, targets = np.concatenate([faces, more]), np.concatenate([targets, taught])
+        labels = np.concatenate([labels, taught.argmax(axis=1)])
     return TrainingFaces(
         classes=fer.classes,
         fer=faces,

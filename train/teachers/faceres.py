@@ -1,11 +1,10 @@
-"""HSE_FaceRec (Andrey Savchenko; human's ``faceres``) as a network for expressions.
+"""HSE_FaceRec (Andrey Savchenko; ``faceres`` in human) as a network for expressions.
 
-MobileNet v1, trained on VGGFace2: depthwise 3x3 and pointwise 1x1 convolutions, ReLU6. It was fed
-with blue, green, red from 0 to 255 less a mean each, undivided; grey faces from -1 to 1 take the
-place of that by being folded into the first convolution (whose padding then stands for mid-grey).
+MobileNet v1, trained on VGGFace2: depthwise 3x3 and pointwise 1x1 convolutions, ReLU6. Its input
+was blue, green and red from 0 to 255, less a mean for each. Here faces are grey, from -1 to 1: the
+first convolution includes the conversion, so its padding with zeros now means mid-grey.
 """
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,8 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calib.errors import RankotomError
-from train.teachers.recogniser import Recogniser, batch_norm, fold_in, tensor
-from train.teachers.tfjs import read_weights
+from train.teachers.recogniser import Recogniser, as_tensor, batch_norm, set_convolution
 
 MANIFEST = "faceres.json"
 MEANS = (103.939, 116.779, 123.68)  # blue, green, red
@@ -55,17 +53,19 @@ class Pair(nn.Module):
 
 
 def pad_same(x: Tensor) -> Tensor:
-    """TensorFlow's SAME for a 3x3 convolution of stride 2: after an even number of rows or columns
-    one more, around an odd number one each."""
+    """TensorFlow's SAME padding for a 3x3 convolution of stride 2: an even size gets one row or
+    column after it, an odd size one on each side."""
     down, right = (int(side) % 2 for side in x.shape[-2:])  # plain numbers, for the export
     return functional.pad(x, (right, 1, down, 1))
 
 
 class FaceRes(Recogniser):
+    manifest = MANIFEST
+
     def __init__(self, size: int, channels: int, classes: int, dropout: float) -> None:
         super().__init__(size, 1024, classes, dropout)
         if channels != 1:
-            raise RankotomError(f"faceres sees grey faces, not {channels} channels.")
+            raise RankotomError(f"faceres takes grey faces, not {channels} channels.")
         self.conv1 = nn.Conv2d(1, 32, 3, stride=2, bias=False)
         self.bn1 = batch_norm(32)
         self.relu6 = nn.ReLU6()
@@ -81,28 +81,20 @@ class FaceRes(Recogniser):
         maps: Tensor = self.pairs(self.relu6(self.bn1(self.conv1(pad_same(x)))))
         return maps
 
-    def start_from(self, folder: Path) -> None:
-        """The recogniser's own weights; the head stays as it is."""
-        weights = read_weights(folder / MANIFEST)
-        try:
-            self._load(weights)
-        except (KeyError, RuntimeError) as error:
-            raise RankotomError(f"{folder / MANIFEST} is not of faceres: {error}") from error
-
-    def _load(self, weights: dict[str, NDArray[Any]]) -> None:
-        filters = tensor(weights["conv1/convolution/merged_input"]).permute(3, 2, 0, 1)
-        # A grey level g = 127.5 (x + 1) is seen as g - mean in each colour.
+    def copy_weights(self, weights: dict[str, NDArray[Any]]) -> None:
+        filters = as_tensor(weights["conv1/convolution/merged_input"]).permute(3, 2, 0, 1)
+        # A grey level g = 127.5 (x + 1) was g - mean in each colour.
         offset = filters.sum(dim=(2, 3)) @ torch.tensor([127.5 - mean for mean in MEANS])
-        bias = tensor(weights["conv1_bn/batchnorm_1/sub"]) + offset
+        bias = as_tensor(weights["conv1_bn/batchnorm_1/sub"]) + offset
         grey = 127.5 * filters.sum(1, keepdim=True)
-        fold_in(self.conv1, self.bn1, grey, torch.ones(len(grey)), bias)
+        set_convolution(self.conv1, self.bn1, grey, torch.ones(len(grey)), bias)
         for number, pair in enumerate(self.pairs, start=1):
             assert isinstance(pair, Pair)
-            depthwise = tensor(weights[f"conv_dw_{number}/depthwise_kernel"]).permute(2, 3, 0, 1)
+            depthwise = as_tensor(weights[f"conv_dw_{number}/depthwise_kernel"]).permute(2, 3, 0, 1)
             norm = f"conv_dw_{number}_bn/batchnorm_1"
-            scale, bias = tensor(weights[f"{norm}/mul"]), tensor(weights[f"{norm}/sub"])
-            fold_in(pair.depthwise, pair.bn1, depthwise, scale, bias)
-            pointwise = tensor(weights[f"conv_pw_{number}/convolution/merged_input"])
+            scale, bias = as_tensor(weights[f"{norm}/mul"]), as_tensor(weights[f"{norm}/sub"])
+            set_convolution(pair.depthwise, pair.bn1, depthwise, scale, bias)
+            pointwise = as_tensor(weights[f"conv_pw_{number}/convolution/merged_input"])
             pointwise = pointwise.permute(3, 2, 0, 1)
-            bias = tensor(weights[f"conv_pw_{number}_bn/batchnorm_1/sub"])
-            fold_in(pair.pointwise, pair.bn2, pointwise, torch.ones(len(pointwise)), bias)
+            bias = as_tensor(weights[f"conv_pw_{number}_bn/batchnorm_1/sub"])
+            set_convolution(pair.pointwise, pair.bn2, pointwise, torch.ones(len(pointwise)), bias)

