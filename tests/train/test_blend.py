@@ -1,9 +1,9 @@
-"""Eq. 2 with the paper's fixed box: exact pixels, labels half and half."""
+"""Eq. 2 with the paper's fixed box: exact pixels or a smooth seam, labels half and half."""
 
 import pytest
 import torch
 
-from train.blend import blend_faces, blend_labels
+from train.blend import blend_faces, blend_labels, smooth_blend
 
 
 def test_the_upper_rows_are_of_one_face_and_the_lower_rows_of_the_other() -> None:
@@ -44,6 +44,31 @@ def test_the_faces_that_are_blended_stay_as_they_are() -> None:
 def test_a_face_blended_with_itself_is_that_face() -> None:
     face = torch.rand(2, 1, 6, 6, generator=torch.Generator().manual_seed(0))
     assert (blend_faces(face, face) == face).all()
+
+
+def test_a_smooth_blend_of_equally_bright_faces_differs_only_near_the_seam() -> None:
+    generator = torch.Generator().manual_seed(0)
+    upper = torch.randint(0, 256, (2, 1, 48, 48), dtype=torch.uint8, generator=generator)
+    lower = upper.flip(3)  # the same mean and contrast
+    plain, smooth = blend_faces(upper, lower), smooth_blend(upper, lower)
+    assert smooth.dtype == torch.uint8
+    assert torch.equal(smooth[:, :, :21], plain[:, :, :21])
+    assert torch.equal(smooth[:, :, 27:], plain[:, :, 27:])
+    assert (smooth[:, :, 21:27] != plain[:, :, 21:27]).any()
+
+
+def test_a_smooth_blend_gives_the_lower_face_the_brightness_and_contrast_of_the_upper() -> None:
+    generator = torch.Generator().manual_seed(0)
+    upper = 60 + 60 * torch.rand(1, 1, 48, 48, generator=generator)
+    lower = 3 * upper.flip(3) - 80
+    smooth = smooth_blend(upper, lower)
+    torch.testing.assert_close(smooth[:, :, 27:], upper.flip(3)[:, :, 27:].round(), atol=1, rtol=0)
+    assert torch.equal(smooth[:, :, :21], upper[:, :, :21].round())
+
+
+def test_a_smooth_blend_of_two_flat_faces_has_no_seam() -> None:
+    dark, bright = (torch.full((1, 1, 48, 48), grey, dtype=torch.uint8) for grey in (60, 200))
+    assert torch.equal(smooth_blend(dark, bright), dark)
 
 
 def test_labels_are_mixed_half_and_half() -> None:

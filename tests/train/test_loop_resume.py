@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,24 @@ def test_a_run_killed_twice_ends_with_the_same_bits_as_one_that_was_not(
     train(replace(recipe, epochs=3), faces, tmp_path, alone)
     assert same(finished, tmp_path)
     assert rows_without_time(finished) == rows_without_time(tmp_path)
+
+
+def test_a_run_with_damaged_faces_and_ranking_by_targets_resumes_with_the_same_bits(
+    recipe: Recipe,
+    faces: TrainingFaces,
+    alone: Ranks,
+    tmp_path: Path,
+    start_training: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    changes: dict[str, Any] = {"ranking": "targets", "face_recognition": False, "damaged": 0.5}
+    train(replace(recipe, **changes), faces, tmp_path / "whole", alone)
+    died = start_training(tmp_path / "killed", changes, DIE_AT_STEP.format(step=6))
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    train(replace(recipe, **changes), faces, tmp_path / "killed", alone)
+    assert same(tmp_path / "whole", tmp_path / "killed")
+    changed = replace(recipe, **changes | {"ranking": "fixed"})
+    train(changed, faces, tmp_path / "fixed", alone)
+    assert not same(tmp_path / "whole", tmp_path / "fixed")
 
 
 def test_a_finished_run_is_not_changed(

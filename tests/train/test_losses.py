@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from train.losses import cross_entropy, focal, ranking
+from train.losses import cross_entropy, focal, ranking, ranking_by_targets
 
 
 def logits_of(*probabilities: float) -> Tensor:
@@ -98,6 +98,30 @@ def test_ranking_loss_pulls_the_blend_down_and_only_the_faces_too_near_up() -> N
         0.0,
         -1.0,
     ]
+
+
+def test_ranking_by_targets_is_zero_where_the_confidences_are_the_targets_peaks() -> None:
+    blend, face = torch.tensor([0.5, 0.45, 0.6]), torch.tensor([1.0, 0.8, 0.7])
+    assert ranking_by_targets(blend, face, blend, face).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_ranking_by_targets_asks_for_half_the_gap_between_the_peaks() -> None:
+    loss = ranking_by_targets(*(torch.tensor([value]) for value in (0.7, 0.8, 0.5, 1.0)))
+    assert loss.tolist() == pytest.approx([0.15])  # 0.7 - 0.8 + 0.5 / 2
+
+
+def test_ranking_by_targets_leaves_out_pairs_with_the_same_label_or_split_votes() -> None:
+    blend, face = torch.tensor([0.9, 0.9]), torch.tensor([0.3, 0.3])
+    loss = ranking_by_targets(blend, face, torch.tensor([1.0, 0.5]), torch.tensor([1.0, 0.54]))
+    assert loss.tolist() == [0.0, 0.0]
+
+
+def test_ranking_by_targets_trains_the_blend_and_not_the_face() -> None:
+    blend, face = (torch.tensor([value], requires_grad=True) for value in (0.9, 0.6))
+    ranking_by_targets(blend, face, torch.tensor([0.5]), torch.tensor([1.0])).sum().backward()
+    assert blend.grad is not None
+    assert blend.grad.tolist() == [1.0]
+    assert face.grad is None
 
 
 def test_losses_are_one_value_a_face() -> None:
