@@ -85,13 +85,9 @@ def damage_table(member: Member, pictures: list[Image], labels: Labels) -> Table
 
 def crop_pictures(pictures: list[Image]) -> Faces:
     """Crops of pictures that a FERPlus face fills, (n, 1, 48, 48)."""
-    framing = FERPLUS_FRAMING
-    return np.stack(
-        [
-            crop(each, face_at(framing.points * len(each), len(each)), framing, CROP, 1)
-            for each in pictures
-        ]
-    )
+    places = FERPLUS_FRAMING.points
+    faces = [(each, face_at(places * len(each), len(each))) for each in pictures]
+    return np.stack([crop(each, face, FERPLUS_FRAMING, CROP, 1) for each, face in faces])
 
 
 def views_text(views: int) -> str:

@@ -21,7 +21,6 @@ from torch.nn import functional
 from calib.errors import RankotomError
 from train.teachers.recogniser import Recogniser, as_tensor, batch_norm, set_convolution
 
-MANIFEST = "face_recognition_model-weights_manifest.json"
 MEANS = (122.782, 117.001, 104.298)  # of red, green and blue; the difference is divided by 255
 # Name of each block, channels in and out, stride.
 BLOCKS = (
@@ -64,7 +63,7 @@ class Block(nn.Module):
 
 
 class Dlib(Recogniser):
-    manifest = MANIFEST
+    manifest = "face_recognition_model-weights_manifest.json"
 
     def __init__(self, size: int, channels: int, classes: int, dropout: float) -> None:
         super().__init__(size, 256, classes, dropout)
@@ -109,7 +108,5 @@ def read_convolution(weights: dict[str, NDArray[Any]], name: str) -> tuple[Tenso
     """Filters (out, in, height, width), and the scale and bias after them."""
     filters = as_tensor(weights[f"{name}/conv/filters"]).permute(3, 2, 0, 1)
     scale = as_tensor(weights[f"{name}/scale/weights"])
-    bias = scale * as_tensor(weights[f"{name}/conv/bias"]) + as_tensor(
-        weights[f"{name}/scale/biases"]
-    )
-    return filters, scale, bias
+    bias = scale * as_tensor(weights[f"{name}/conv/bias"])
+    return filters, scale, bias + as_tensor(weights[f"{name}/scale/biases"])

@@ -15,7 +15,6 @@ from torch.nn import functional
 from calib.errors import RankotomError
 from train.teachers.recogniser import Recogniser, as_tensor, batch_norm, set_convolution
 
-MANIFEST = "faceres.json"
 MEANS = (103.939, 116.779, 123.68)  # blue, green, red
 # Channels out and stride of each pair of convolutions.
 PAIRS = (
@@ -60,7 +59,7 @@ def pad_same(x: Tensor) -> Tensor:
 
 
 class FaceRes(Recogniser):
-    manifest = MANIFEST
+    manifest = "faceres.json"
 
     def __init__(self, size: int, channels: int, classes: int, dropout: float) -> None:
         super().__init__(size, 1024, classes, dropout)

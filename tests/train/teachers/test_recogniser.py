@@ -13,14 +13,14 @@ from train.augment import scale_pixels
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import NetworkName, build_network
-from train.teachers.dlib import MANIFEST, Dlib
+from train.teachers.dlib import Dlib
 from train.teachers.faceres import pad_same
 from train.teachers.recogniser import CROP, Recogniser, measure_batch_norms
 from train.teachers.start_weights import load_recogniser
 
 FILES = Path(os.environ.get("RANKOTOM_START", data_folder(None) / "start"))
 needs_files = pytest.mark.skipif(
-    not (FILES / MANIFEST).exists(),
+    not (FILES / Dlib.manifest).exists(),
     reason=f"no recognisers in {FILES} (RANKOTOM_START); see train/teachers/start_weights.py",
 )
 NAMES: tuple[NetworkName, ...] = ("dlib-112", "faceres-112")
@@ -102,7 +102,7 @@ def test_nor_with_the_published_weights(name: NetworkName) -> None:
 
 @needs_files
 def test_files_of_another_network_are_refused(tmp_path: Path) -> None:
-    (tmp_path / MANIFEST).write_text((FILES / "faceres.json").read_text())
+    (tmp_path / Dlib.manifest).write_text((FILES / "faceres.json").read_text())
     (tmp_path / "faceres.bin").write_bytes((FILES / "faceres.bin").read_bytes())
     with pytest.raises(RankotomError, match="does not hold the weights of Dlib"):
         build("dlib-112").load_published_weights(tmp_path)
