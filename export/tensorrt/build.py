@@ -196,7 +196,7 @@ class BuildProgress:
 def build_progress(trt: ModuleType, title: str) -> Iterator[BuildProgress]:
     """A progress monitor for TensorRT; an interrupt stops the build and is raised after it.
 
-    Raised at once it would be lost or crash: TensorRT calls back from C++ that takes no exception.
+    Raised at once, it would be lost or crash: the C++ code that calls back handles no exceptions.
     """
     progress: BuildProgress = type("TensorRTProgress", (BuildProgress, trt.IProgressMonitor), {})(
         title

@@ -133,7 +133,7 @@ def test_ranges_that_are_too_narrow_for_faces_are_caught(
     noise in place of faces do not come this far: test_judges.py, test_photos.py."""
     random = np.random.default_rng(0)
     noise = random.integers(126, 130, judge.calibration.pixels.shape, dtype=np.uint8)
-    monkeypatch.setattr("export.int8.evenly_spaced", lambda faces, count: noise[:64])
+    monkeypatch.setattr("export.int8.sample_evenly", lambda faces, count: noise[:64])
     smaller = make_smaller_model(
         fp32, judge, "int8", "x86", tmp_path / "out.onnx", allow_slower=True
     )
