@@ -167,7 +167,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def load_weights(path: Path, network: nn.Module) -> None:
     """Start from a checkpoint's averaged weights, or from any file with torchvision's names.
 
-    Other files were trained on other classes, so only a checkpoint's last layer is loaded.
+    Only a checkpoint's last layer is loaded: other files were trained on other classes.
     torchvision's older files lack num_batches_tracked, which is not used here.
     """
     own, given = network.state_dict(), read_weights(path)
@@ -183,6 +183,6 @@ def load_weights(path: Path, network: nn.Module) -> None:
     if fits != wanted:
         raise RankotomError(
             f"{path} does not fit this network: {len(fits)} of {len(wanted)} tensors have the "
-            f"same name and shape; {min(wanted - fits)} has not."
+            f"same name and shape; {min(wanted - fits)} does not."
         )
     network.load_state_dict(own | {key: given[key] for key in wanted})

@@ -100,8 +100,8 @@ class RunLog:
     def step(self, loss: float, offered: float, kept: float) -> None:
         if not math.isfinite(loss):  # stop before a good checkpoint is overwritten
             raise RankotomError(
-                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} keeps the epoch "
-                "before. Try a lower learning rate."
+                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} keeps the "
+                "checkpoint of the epoch before. Try a lower learning rate."
             )
         self.losses.append(loss)
         self.offered += offered
