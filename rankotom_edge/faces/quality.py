@@ -16,7 +16,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.covered_mouth import mouth_covered
+from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
 
@@ -113,7 +113,7 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
     grey = crop[0] if len(crop) == 1 else crop.mean(axis=0).astype(np.uint8)
     mean, deviation = (float(value[0, 0]) for value in cv2.meanStdDev(grey))
     overexposed = float(np.count_nonzero(grey >= OVEREXPOSED)) / grey.size
-    uncovered = 1 / (1 + math.exp(mouth_covered(grey)))
+    uncovered = 1 / (1 + math.exp(cover_log_odds(grey)))
     return Quality.of(
         size=_rate(_eye_distance(face), POOR_EYE_DISTANCE),
         sharpness=_rate(measure_detail(grey) / max(deviation, 1.0), POOR_SHARPNESS),
@@ -180,7 +180,7 @@ class QualityHistory:
     good after ``GOOD_AFTER``: a single measurement may be wrong."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _LastQuality] = {}
 
     def update(
         self, track: int, face: Face, detected: bool, time: float, image: Image, crop: Image
@@ -197,15 +197,15 @@ class QualityHistory:
             delay = GOOD_AFTER if measured.reason is None else POOR_AFTER
             waiting = 0 <= time - since < delay
             shown, since = (known.shown, since) if waiting else (measured, None)
-        self._known[track] = _Known(face.score, measured, shown, since)
+        self._known[track] = _LastQuality(face.score, measured, shown, since)
         return shown
 
-    def keep(self, tracks: Iterable[int]) -> None:
+    def forget_others(self, tracks: Iterable[int]) -> None:
         """Forget the other tracks."""
         self._known = {track: self._known[track] for track in tracks}
 
 
-class _Known(NamedTuple):
+class _LastQuality(NamedTuple):
     score: float
     measured: Quality
     shown: Quality

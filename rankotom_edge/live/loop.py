@@ -46,7 +46,7 @@ class Stop:
     frames: int | None = None
     seconds: float | None = None  # of the source, or of the clock while no frame arrives
 
-    def reached(self, frames: int, seconds: float) -> bool:
+    def is_reached(self, frames: int, seconds: float) -> bool:
         return (self.frames is not None and frames >= self.frames) or (
             self.seconds is not None and seconds >= self.seconds
         )
@@ -93,7 +93,7 @@ def run_loop(
     cv2.setNumThreads(1)
     while not (actions.quit or view.closed):
         interrupts.check()
-        if stop.reached(stats.frames, _elapsed(source, stats, latest)):
+        if stop.is_reached(stats.frames, _elapsed(source, stats, latest)):
             break
         paused = actions.controls.paused
         frame = None if paused else source.read(READ_TIMEOUT)

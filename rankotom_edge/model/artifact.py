@@ -91,7 +91,7 @@ def read_artifact(path: Path) -> Artifact:
         # ONNX Runtime prints when a name in its error message is not valid text.
         with redirect_stdout(io.StringIO()):
             session = open_session(path, optimise=False)
-        card = _checked_card(session, content, path)
+        card = _read_card(session, content, path)
     except UnicodeDecodeError as error:
         raise RankotomError(
             f"{path} has bytes that are no text among its words. {EXPORT_AGAIN}"
@@ -105,7 +105,7 @@ def read_artifact(path: Path) -> Artifact:
     )
 
 
-def _checked_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
+def _read_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
     try:
         if EXTERNAL_DATA in content:
             raise RankotomError(

@@ -107,7 +107,7 @@ class Smoother:
             _update(known, shares, logs, time)
         return np.array(known.average.probabilities)
 
-    def keep(self, time: float) -> None:
+    def forget_old(self, time: float) -> None:
         """Forget the faces that were last seen more than ``MAX_GAP`` before ``time``."""
         self._tracks = {
             track: state

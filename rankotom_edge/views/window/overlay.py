@@ -30,7 +30,7 @@ from rankotom_edge.views.window.panel_placement import (
     arrange,
     arrange_most,
     is_roomy,
-    keep,
+    keep_places,
 )
 from rankotom_edge.views.window.panels import HEADLINE, draw_badge, draw_panel, panel_sizes
 from rankotom_edge.views.window.status_line import draw_message, draw_status_line
@@ -98,7 +98,7 @@ def _place_panels(
     is_open = always_open or previous.column
     layout, scene = (opened, in_opened) if is_open else (closed, in_closed)
     if latest is not None and latest.frame.index % GROW_EVERY:
-        placement = keep(scene, previous)
+        placement = keep_places(scene, previous)
         if placement is not None:
             return layout, placement
     may_grow = not 0 <= now - previous.changed <= PANEL_STAYS_SMALL
@@ -163,7 +163,7 @@ def _scene(layout: WindowLayout, readings: tuple[Reading, ...], column: Rect | N
     picture, gap = layout.picture, layout.sizes.gap
     return Scene(
         faces={reading.track: picture.head_rect(reading.face) for reading in readings},
-        picture=layout.around.grown(-gap / 2),
+        picture=layout.around.grow(-gap / 2),
         column=column,
         panel_sizes=panel_sizes(labels, layout.sizes),
         gap=gap,
