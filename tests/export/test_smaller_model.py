@@ -80,7 +80,7 @@ def test_every_calibration_is_tried_and_the_least_nll_is_kept(int8: SmallerModel
     assert best.degradation == int8.search.candidate.degradation
 
 
-def test_the_drift_tells_all_that_the_report_shows(int8: SmallerModel, fp32: Artifact) -> None:
+def test_the_drift_has_all_that_the_report_shows(int8: SmallerModel, fp32: Artifact) -> None:
     drift = int8.judgement.drift
     assert drift is not None
     assert drift.reference.temperature == fp32.card.temperature
@@ -93,7 +93,7 @@ def test_the_drift_tells_all_that_the_report_shows(int8: SmallerModel, fp32: Art
     json.dumps(int8.as_json(), allow_nan=False)
 
 
-def test_the_file_answers_as_the_gate_heard_it(int8: SmallerModel, judge: LabelledJudge) -> None:
+def test_the_file_predicts_as_the_gate_measured(int8: SmallerModel, judge: LabelledJudge) -> None:
     assert int8.artifact is not None
     assert int8.judgement.drift is not None
     scores = Classifier(int8.artifact).classify(judge.held_out.pixels)

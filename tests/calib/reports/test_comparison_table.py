@@ -33,7 +33,7 @@ def test_each_model_has_its_own_interval(drift: Drift) -> None:
     assert row.before[1] != row.after[1]
 
 
-def test_mce_has_no_interval_that_would_be_fair(drift: Drift) -> None:
+def test_mce_is_called_unreliable_instead_of_an_interval(drift: Drift) -> None:
     row = rows_of(drift)["MCE"]
     assert (row.before[1], row.after[1], row.change[1]) == (UNRELIABLE,) * 3
 

@@ -167,7 +167,7 @@ def test_held_out_faces_raise_no_alarm_even_where_every_picture_is_poor() -> Non
 
 
 @pytest.mark.parametrize("power", [0.4, 4.0], ids=["less sure", "surer"])
-def test_confidence_that_moves_in_the_dark_is_told_with_when_it_began(
+def test_confidence_that_moves_in_the_dark_is_reported_with_its_start(
     device: Device, power: float
 ) -> None:
     random = np.random.default_rng(2)
