@@ -213,7 +213,7 @@ def _remarks(
         named = [str(path.relative_to(folder)) for path in unreadable[:MAX_NAMED]]
         more = len(unreadable) - len(named)
         names = ", ".join([*named, f"{more:,} more"] if more else named)
-        yield f"{len(unreadable):,} of {count_words(read, 'photo')} can't be read ({names})"
+        yield f"{len(unreadable):,} of {count_words(read, 'photo')} cannot be read ({names})"
     duplicates = calibration.duplicates + held_out.duplicates
     if duplicates:
         yield f"copies left out: {count_words(duplicates, 'face')}"

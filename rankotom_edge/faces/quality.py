@@ -2,8 +2,8 @@
 
 A model's confidence is calibrated for faces like those it was measured on. ``python -m
 train.experiments.damage`` makes FERPlus valid's faces small, blurred, dark, flat or bright and
-prints by how much the embedded model is then surer than right. A part is poor, below one half,
-where that reaches about five points, unless a comment says otherwise.
+prints how overconfident the embedded model then is. A part is poor, below one half, where that
+reaches about five points, unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ POOR_EYE_DISTANCE = 9.0
 # Detail (see ``measure_detail``) over the crop's standard deviation: what the median face has left
 # after a Gaussian blur of 1 pixel, or a motion blur of 5.
 POOR_SHARPNESS = 0.15
-# The crop's mean: what an eighth of the light leaves of the median face. The model is too sure by
-# five points only in a 28th, but a camera's pictures are noisier there than FERPlus's made dark.
+# The crop's mean: what an eighth of the light leaves of the median face. The model is five
+# points overconfident only at a 28th, but a camera's dark pictures are noisier than darkened ones.
 POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.
@@ -38,8 +38,8 @@ POOR_GLARE = 0.55
 OVEREXPOSED = 247  # grey level; chosen by eye
 # How far the nose is from between the eyes, in eye distances: about 50 degrees. Chosen by eye.
 POOR_TURN = 0.6
-# The detector's score; 0 for a face that is followed but was not detected again. It does not reveal
-# a covered mouth: the scores of bare and covered faces overlap
+# The detector's score, chosen by eye; 0 for a face that is followed but was not detected again. It
+# does not reveal a covered mouth: the scores of bare and covered faces overlap
 # (`python -m train.experiments.covered_mouths --every 4`).
 POOR_SCORE = 0.6
 # The share of the box inside the picture. Chosen by eye.

@@ -51,7 +51,7 @@ def detect_in_half(detect: Detect, image: Image, half: int) -> tuple[Face, ...]:
 def cut_close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
     """The face in the middle, upright, black beyond the picture; and the way back to the picture.
 
-    Never smaller than the whole picture would be drawn: a large face needs no wider view.
+    It shows no more than the whole picture: a large face is not shrunk further than that.
     """
     scale = max(
         CLOSE_UP_SIZE / (CLOSE_UP_WIDTHS * face.box[2]), CLOSE_UP_SIZE / max(image.shape[:2])

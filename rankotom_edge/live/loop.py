@@ -18,7 +18,7 @@ from rankotom_edge.sources import Source
 from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.view import View
 
-READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled again
+READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled. By eye
 # A file that lags this many seconds behind its pace skips pictures until it has caught up, but
 # shows at least one in every SHOW_EVERY seconds. Every frame is read. Both are chosen by eye.
 LAGGING, SHOW_EVERY = 0.04, 0.1

@@ -93,9 +93,7 @@ def read_artifact(path: Path) -> Artifact:
             session = open_session(path, optimise=False)
         card = _read_card(session, content, path)
     except UnicodeDecodeError as error:
-        raise RankotomError(
-            f"{path} has bytes that are no text among its words. {EXPORT_AGAIN}"
-        ) from error
+        raise RankotomError(f"{path} has text that is not valid UTF-8. {EXPORT_AGAIN}") from error
     return Artifact(
         card=card,
         path=path,

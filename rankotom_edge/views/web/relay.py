@@ -1,4 +1,4 @@
-"""Between the live loop and the browsers: keeps the newest display, and nobody waits for anybody.
+"""Between the live loop and the browsers: keeps the newest display, so that neither waits.
 
 The loop's thread puts a display and goes on. The server's thread takes the newest one whenever a
 client is ready, so a slow or vanished client costs neither time nor memory.

@@ -36,13 +36,13 @@ from rankotom_edge.views.window.panels import HEADLINE, draw_badge, draw_panel, 
 from rankotom_edge.views.window.status_line import draw_message, draw_status_line
 
 SIZE_BEFORE_FIRST_FRAME = (640, 480)
-# How long the traces of a crowd remain, in seconds; chosen by eye. Without them, picture and panels
-# would jump whenever somebody passes by.
+# How long the layout for a crowd remains, in seconds; chosen by eye, like the other numbers here.
+# Without the delay, picture and panels would jump whenever somebody passes by.
 COLUMN_STAYS_OPEN = 5.0
 PANEL_STAYS_IN_COLUMN = 60.0  # in a column that is always open, though its face has room again
 PANEL_STAYS_SMALL = 4.0
 GROW_EVERY = 16  # frames between two attempts at larger panels
-# At this share of the frame's size and below, pixels are averaged. Closer to 1 it is hardly
+# At this share of the frame's size and below, pixels are averaged. Closer to 1 averaging is hardly
 # visible, and costs several times as much as INTER_LINEAR.
 AVERAGE_BELOW = 0.6
 STALE_BRIGHTNESS = 0.45  # of a picture that is no longer live

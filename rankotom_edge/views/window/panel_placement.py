@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Placement:
-    """Of all panels, and how it came about."""
+    """The places of all panels, and when they last changed."""
 
     column: bool = False  # whether the column beside the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track

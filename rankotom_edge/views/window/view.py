@@ -101,7 +101,7 @@ class Window(Closing):
         self.closed = False
         self._size = size
         self._shown = False
-        # Images are drawn at the window's size, so their ratio needs no keeping. With
+        # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
         cv2.resizeWindow(title, *size)
