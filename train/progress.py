@@ -72,7 +72,7 @@ class RunLog:
                 self.run.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise RankotomError(
-                    f"The run's folder {self.run} can't be created: {error.strerror}. "
+                    f"The run's folder {self.run} cannot be created: {error.strerror}. "
                     "Choose another with --run."
                 ) from error
             with replace_file(self.run / "recipe.json") as file:

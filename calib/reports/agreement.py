@@ -16,7 +16,7 @@ def agreement_report(agreement: Agreement, reference: str, candidate: str) -> Re
     parts: list[RenderableType] = [
         title(f"{reference}  →  {candidate}", f"the same {faces_text(agreement.n)}"),
         Text(UNCHECKED, style=ORANGE),
-        note("Where two models differ, this can't tell which is right."),
+        note("Where two models differ, this cannot tell which is right."),
         Text(),
         _change_table(agreement),
         note(
