@@ -28,7 +28,7 @@ RUN       := runs/edge-ferplus-soup
 REPORT    := --dataset ferplus --split valid --half report
 
 # Tests with a real window run alone: a busy machine delays its keys and screenshots.
-WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_camera_window.py)
+WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_view_with_camera.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -68,10 +68,10 @@ soak: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
 crossings: $(DEV)
-	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_crossings.py
+	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_tracker_crossings.py
 
 load: $(DEV)
-	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
+	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_server_load.py
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
