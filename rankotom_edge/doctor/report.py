@@ -40,7 +40,7 @@ def verdict(checks: Sequence[Check]) -> RenderableType:
     broken = [check for check in checks if check.level == "needed" and not check.ok]
     absent = [check.name for check in checks if check.level == "optional" and not check.ok]
     if broken:
-        # The demo needs all the others, so it fails with each of them and is not the cause.
+        # The demo needs all the others, so it fails with any of them and is not the cause.
         causes = [check for check in broken if check.name != "demo"] or broken
         only_source = all(check.name == "source" for check in broken)
         headline = (

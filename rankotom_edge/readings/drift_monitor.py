@@ -102,7 +102,7 @@ class Reference:
 
     @classmethod
     def of(cls, model: MeasuredModel) -> Reference:
-        """Empty where the model file has no such tables."""
+        """The counts are empty if the model file has no such tables."""
         bins = model.evaluation.reliability
         predicted = {emotion.name: emotion.predicted for emotion in model.evaluation.per_class}
         return cls(

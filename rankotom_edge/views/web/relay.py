@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rankotom_edge.views.display import Display
 
-MAX_STREAMS = 64  # the page opens two: numbers and pictures
+MAX_STREAMS = 64  # chosen by eye; the page opens two: numbers and pictures
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ class Place(NamedTuple):
 class Placement:
     """The places of all panels, and when they last changed."""
 
-    column: bool = False  # whether the column beside the picture is in use
+    column: bool = False  # whether the column next to the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
     left_out: frozenset[int] = frozenset()  # tracks without a panel, for want of room
     column_needed: float = -math.inf  # time of the last frame that needed the column
