@@ -93,7 +93,7 @@ def run_loop(
     cv2.setNumThreads(1)
     while not (actions.quit or view.closed):
         interrupts.check()
-        if stop.is_reached(stats.frames, _elapsed(source, stats, latest)):
+        if stop.is_reached(stats.frames, _elapsed_seconds(source, stats, latest)):
             break
         paused = actions.controls.paused
         frame = None if paused else source.read(READ_TIMEOUT)
@@ -127,7 +127,7 @@ def run_loop(
             actions.press(key, display, now)
 
 
-def _elapsed(source: Source, stats: RunStats, latest: FrameReadings | None) -> float:
+def _elapsed_seconds(source: Source, stats: RunStats, latest: FrameReadings | None) -> float:
     """Seconds of a file by its own time, until it has ended; of a camera by the clock."""
     if source.live or latest is None or source.state.kind == "ended":
         return stats.seconds(time.monotonic())
