@@ -1,18 +1,18 @@
 # Every target makes what it needs in .venv; a stamp file there makes the second run quick.
 #
-#   make demo       a first look: core install only, a portrait for a camera, no torch
-#   make test       ruff, mypy --strict and pytest
-#   make lint       ruff and mypy --strict alone
-#   make bench      what the live loop costs here, and how long the commands take
+#   make demo       a first look: core install only, a portrait instead of a camera, no torch
+#   make test       make lint, then pytest
+#   make lint       ruff, mypy --strict and import-linter
+#   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
-#   make load       what twenty readers of the web view cost the loop
+#   make load       what twenty clients of the web view cost the loop
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the README's pictures again, and write the documents' tables
 #   make weights    train the embedded model from scratch and export it; needs the data, and hours
-#   make models     quantize the embedded FP32 model again, past the gate; needs FERPlus valid
-#   make examples   ask the embedded models about FERPlus again, for demo, pictures and tables
-#   make ablation   what each part of the paper buys; needs the data sets, and hours
+#   make models     quantize the embedded FP32 model again, checked by the gate; needs FERPlus valid
+#   make examples   run the embedded models on FERPlus again, for demo, pictures and tables
+#   make ablation   what each part of the paper contributes; needs the data sets, and hours
 
 PYTHON ?= python3
 VENV   := .venv
@@ -20,15 +20,15 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.installed-core
 DEV    := $(VENV)/.installed-dev
 
-# What the embedded models say of FERPlus valid's reporting half.
+# Predictions of the embedded models for the reporting half of FERPlus valid.
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
 MODELS    := rankotom_edge/model/embedded
 RUN       := runs/edge-ferplus-soup
 REPORT    := --dataset ferplus --split valid --half report
 
-# Keys and screenshots of a real window want the machine to themselves.
-WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_camera_window.py)
+# Tests with a real window run alone: a busy machine delays its keys and screenshots.
+WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_view_with_camera.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -60,7 +60,7 @@ bench: $(CORE)
 	  "subprocess.run(['$(BIN)/rankotom-edge', '--help'], stdout=subprocess.DEVNULL, check=True)"
 	@echo "1,000 bootstrap resamples of $(REFERENCE) (the budget for 3,573 faces is 2 sec):"
 	@$(BIN)/python -m timeit -n 1 -r 3 \
-	  -s "from pathlib import Path; from calib.predictions import read_predictions" \
+	  -s "from pathlib import Path; from calib.prediction_files import read_predictions" \
 	  -s "from calib.resampling import bootstrap" \
 	  -s "predictions = read_predictions(Path('$(REFERENCE)'))" "bootstrap(predictions)"
 
@@ -68,20 +68,20 @@ soak: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench --soak 20000
 
 crossings: $(DEV)
-	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_crossings.py
+	RANKOTOM_SCENES=32 $(BIN)/python -m pytest -s tests/rankotom_edge/faces/test_tracker_crossings.py
 
 load: $(DEV)
-	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_load.py
+	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_server_load.py
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
 
-# Three cycles, each from where the one before ended, and a mean of their weights. A training that
-# is done is not done again. Afterwards: make models examples pictures
+# Three runs, each from the weights of the one before, and the mean of the last two. Finished runs
+# are not repeated. Afterwards: make models examples pictures
 FIRST    := runs/edge-ferplus-seed0
 SECOND   := runs/edge-ferplus-2-seed1
 THIRD    := runs/edge-ferplus-2-seed2
-# Not beside AMX: some virtual machines announce it and die of it.
+# Not on a CPU with AMX: some virtual machines report AMX and crash when it is used.
 BFLOAT16 := $(shell grep -sw avx512_bf16 /proc/cpuinfo | grep -vqw amx_tile && echo --bfloat16)
 weights: $(DEV)
 	$(BIN)/rankotom-edge train edge-ferplus --threads 2 $(BFLOAT16)
@@ -128,8 +128,8 @@ $(DEV): pyproject.toml constraints.txt | system $(BIN)/python
 	  -e '.[train,web,dev]'
 	@touch $@ $(CORE)
 
-# Shared libraries that the OpenCV and MediaPipe wheels expect of the system, each with the
-# Debian package that brings it; and ensurepip, which Debian keeps apart from Python.
+# Shared libraries that the OpenCV and MediaPipe wheels need from the system, each with its
+# Debian package; and ensurepip, which Debian packages apart from Python.
 LIBRARIES := libGL.so.1=libgl1 libglib-2.0.so.0=libglib2.0-0 libxcb.so.1=libxcb1 \
              libSM.so.6=libsm6 libEGL.so.1=libegl1 libGLESv2.so.2=libgles2
 
@@ -150,16 +150,16 @@ system:
 	  echo "missing system packages; as root: apt-get install$$missing" >&2; exit 1; \
 	fi
 
-# Programs that tests play with: a camera (ffmpeg), a screen and its keys, a terminal, a watch on
-# system calls, a browser. A test whose program is missing skips and says so.
+# Programs that tests use: a camera (ffmpeg), a screen and its keys, a terminal, a tracer of system
+# calls, a browser. A test whose program is missing is skipped and says so.
 PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
             chromium=chromium chromedriver=chromium-driver
 
-# What makes a machine with cameras, and plays into them.
+# Programs that emulate a machine with cameras and play video into them.
 EMULATOR := qemu-system-x86_64=qemu-system-x86 depmod=kmod cpio=cpio ffmpeg=ffmpeg gcc=gcc
 
-# $(1): pairs program=package; $(2): what to say, and $(3): the status, where they may not be
-# installed.
+# $(1): pairs program=package; $(2) and $(3): the message and the exit status without the right to
+# install them.
 define install_missing
 @PATH="$$PATH:/usr/sbin:/sbin"; missing=""; for pair in $(1); do \
   command -v $${pair%%=*} >/dev/null || missing="$$missing $${pair#*=}"; \

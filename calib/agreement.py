@@ -148,8 +148,8 @@ def _emotions(was: IntArray, is_: IntArray, names: tuple[str, ...]) -> tuple[Emo
 
 
 def _mean_interval(changes: FloatArray) -> Interval:
-    """The interval of the mean of paired changes, from its standard error; one face has
-    none."""
+    """The interval of the mean of paired changes, from its standard error; the whole range
+    for one face."""
     if len(changes) < 2:
         return Interval(-1.0, 1.0)
     mean = float(changes.mean())

@@ -67,7 +67,7 @@ def as_probabilities(values: ArrayLike) -> FloatArray:
 
 
 def as_labels(values: ArrayLike, samples: int, classes: int) -> IntArray:
-    numbers = _one_each(values, samples, "predictions", "labels", "a class index")
+    numbers = _per_sample(values, samples, "predictions", "labels", "a class index")
     fractional = numbers != np.floor(numbers)
     if fractional.any():
         row = int(np.argmax(fractional))
@@ -113,13 +113,13 @@ def as_confidence(values: ArrayLike) -> FloatArray:
 
 def as_correct(values: ArrayLike, samples: int) -> FloatArray:
     """1 where a prediction was right, 0 where it was wrong, as floats to average."""
-    correct = _one_each(values, samples, "confidences", "outcomes", "right or wrong")
+    correct = _per_sample(values, samples, "confidences", "outcomes", "right or wrong")
     if not np.isin(correct, (0, 1)).all():
         raise RankotomError("The outcomes must be right or wrong: booleans, or 0 and 1.")
     return correct
 
 
-def _one_each(values: ArrayLike, samples: int, items: str, name: str, each: str) -> FloatArray:
+def _per_sample(values: ArrayLike, samples: int, items: str, name: str, each: str) -> FloatArray:
     array = np.asarray(values)
     if array.shape != (samples,):
         raise RankotomError(

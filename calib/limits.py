@@ -104,7 +104,8 @@ class LimitCheck:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``reasons``: the limits that were passed. ``unsure``: those inside their interval."""
+    """``reasons``: a sentence for each limit exceeded. ``unsure``: one for each that chance might
+    decide, because it lies inside the interval."""
 
     passed: bool
     reasons: tuple[str, ...]

@@ -32,7 +32,7 @@ from calib.arrays import (
 )
 from calib.errors import RankotomError
 
-BINS = 15
+BINS = 15  # the usual number
 # Two faces can decide the error of a smaller bin. `rankotom-edge evaluate docs/examples/fp32.npz`:
 # MCE over all bins has a floor of 42 %, over bins with this many faces one of 8 %.
 LARGE_BIN = 50

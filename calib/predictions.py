@@ -104,18 +104,17 @@ def default_classes(columns: int) -> tuple[str, ...]:
 
 
 def _check_logits(values: ArrayLike, probabilities: FloatArray) -> FloatArray:
-    """Logits with another winner than the probabilities come from another model."""
+    """Logits whose highest class is not the probabilities' come from another model."""
     logits = as_numbers(values, "logits", dimensions=2)
     if logits.shape != probabilities.shape:
         raise RankotomError(
             f"The logits have shape {logits.shape}, but the probabilities {probabilities.shape}."
         )
-    winners = logits.argmax(axis=1)
-    winning = probabilities[np.arange(len(winners)), winners]
-    differ = winning < probabilities.max(axis=1) - SUM_TOLERANCE
+    highest = probabilities[np.arange(len(logits)), logits.argmax(axis=1)]
+    differ = highest < probabilities.max(axis=1) - SUM_TOLERANCE
     if differ.any():
         raise RankotomError(
-            f"The logits and the probabilities disagree about the winner, first in row "
+            f"The logits and the probabilities disagree about the highest class, first in row "
             f"{int(np.argmax(differ))}. Give both from one model, or only one of the two."
         )
     return logits

@@ -43,7 +43,7 @@ MOST_CLASSES = 64
 # Resamples are drawn in blocks of this many faces, about 32 MB of weights.
 BLOCK = 4_000_000
 QUANTILES = (0.025, 0.975)
-CEILINGS = {"nll": float(-np.log(np.finfo(np.float64).eps)), "brier": 2.0}
+WORST_VALUES = {"nll": float(-np.log(np.finfo(np.float64).eps)), "brier": 2.0}
 # Metrics whose intervals cover less than 95 times in 100.
 ROUGH_INTERVALS = ("mce",)
 
@@ -69,7 +69,7 @@ def bootstrap(
     measured, draws = _resample(partial(_statistics, terms), len(predictions), resamples, seed)
     spreads = {
         name: _shifted_interval(
-            measured[name], draws[name], terms.faces_of(name), (0.0, ceiling(name))
+            measured[name], draws[name], terms.faces_of(name), (0.0, worst_value(name))
         )
         for name in measured
     }
@@ -209,9 +209,9 @@ def check_same_faces(reference: Predictions, candidate: Predictions) -> None:
         )
 
 
-def ceiling(name: str) -> float:
+def worst_value(name: str) -> float:
     """The worst value of a metric; the best is 0."""
-    return CEILINGS.get(name, 1.0)
+    return WORST_VALUES.get(name, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +279,7 @@ def _hits_change_interval(before: BoolArray, after: BoolArray) -> Interval:
 
 
 def _range_of_change(name: str) -> tuple[float, float]:
-    return -ceiling(name), ceiling(name)
+    return -worst_value(name), worst_value(name)
 
 
 def _membership(confidence: FloatArray) -> tuple[FloatArray, BoolArray]:

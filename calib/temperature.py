@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from calib.arrays import FloatArray, as_labels, as_numbers, as_probabilities
 from calib.errors import RankotomError
 
-BOUNDS = (0.05, 20.0)
+BOUNDS = (0.05, 20.0)  # chosen by eye
 # Within about 1e-8 of its minimum along log T, the NLL is constant in float64.
 TOLERANCE = 1e-8
 GOLDEN = (math.sqrt(5) - 1) / 2

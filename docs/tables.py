@@ -31,7 +31,7 @@ def number(name: str, value: float) -> str:
     return f"{value:.3f}" if name == "nll" else f"{100 * value:.{DIGITS.get(name, 1)}f}"
 
 
-def with_unit(name: str, value: float | None) -> str:
+def value_text(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     return number(name, value) + ("" if name == "nll" else " %")
@@ -49,7 +49,7 @@ def metrics_table(artifact: Artifact) -> str:
         interval, floor = estimate.interval, estimate.floor
         span = f"{number(name, interval.low)} to {number(name, interval.high)}" if interval else ""
         chance = f"mean {number(name, floor.mean)}, p95 {number(name, floor.p95)}" if floor else ""
-        rows.append([title, with_unit(name, estimate.value), span, chance])
+        rows.append([title, value_text(name, estimate.value), span, chance])
     return markdown(
         ["", "measured", "95 % interval", "floor: a perfectly calibrated model, by chance"], rows
     )
@@ -59,7 +59,7 @@ def expressions_table(artifact: Artifact) -> str:
     rows = [
         [emotion.name, str(emotion.count)]
         + [
-            with_unit("accuracy", share)
+            value_text("accuracy", share)
             for share in (emotion.accuracy, emotion.confidence, emotion.precision)
         ]
         for emotion in sorted(artifact.card.evaluation.per_class, key=lambda each: each.name)
@@ -79,10 +79,10 @@ def confusion_table(artifact: Artifact) -> str:
 def quantized_table(parent: Artifact, *quantized: Artifact) -> str:
     models = (parent, *quantized)
     rows = [
-        [METRICS[name], *(with_unit(name, m.card.evaluation.metrics[name].value) for m in models)]
+        [METRICS[name], *(value_text(name, m.card.evaluation.metrics[name].value) for m in models)]
         for name in ("accuracy", "ece", "aece", "nll")
     ]
-    flips = [with_unit("flips", model.card.quantization["change"]["flips"]) for model in quantized]
+    flips = [value_text("flips", model.card.quantization["change"]["flips"]) for model in quantized]
     rows.append(["faces whose expression changed", "", *flips])
     rows.append(["file", *(f"{model.bytes / 1e6:.1f} MB" for model in models)])
     rows.append(["made for", *(", ".join(model.card.targets) or "any" for model in models)])

@@ -1,7 +1,7 @@
 """Convert the convolutions of an FP32 model to FP16, for GPUs.
 
-Input, outputs, head, softmax and temperature stay in FP32. ONNX Runtime's own converter sends even
-the nodes that it should leave alone through FP16 and back.
+Input, outputs, head, softmax and temperature stay in FP32. ONNX Runtime's own converter is not
+used: it converts even the nodes that it is asked to leave in FP32 to FP16 and back.
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ def check_activations_fit(model: onnx.ModelProto, faces: NDArray[np.uint8]) -> N
         (float(np.abs(np.array(span.range_value)).max()), name)
         for name, span in activation_ranges(model, faces, "minmax", S8S8).items()
     )
-    if largest > LARGEST / 2:  # other faces may reach further
+    if largest > LARGEST / 2:  # other faces may give larger numbers
         raise RankotomError(
             f"{tensor} reaches {largest:,.0f} on these faces, too near to what FP16 can hold "
             f"({LARGEST:,.0f}). Quantize the model to INT8 instead."

@@ -75,7 +75,7 @@ def scheme_for(target: Target) -> Scheme:
 
 def prepare(model: onnx.ModelProto) -> onnx.ModelProto:
     """Infer shapes and fold constants, as ONNX Runtime's quantizer expects."""
-    # It would fold a division by a temperature of 1 away; a later temperature needs that division.
+    # Folding would remove a division by 1; a temperature that is set later needs that division.
     hot = copy.deepcopy(model)
     set_temperature(hot, 2.0)
     with _quiet_quantizer(), TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def activation_ranges(
 ) -> TensorsData:
     """The range of each activation on a sample of the faces, (n, channels, size, size)."""
     method, options = CALIBRATIONS[calibration]
-    faces = evenly_spaced(faces, CALIBRATION_FACES)
+    faces = sample_evenly(faces, CALIBRATION_FACES)
     with _quiet_quantizer(), TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(model, path)
@@ -130,11 +130,11 @@ def activation_ranges(
             extra_options={"symmetric": scheme.symmetric, **options},
         )
         for start in range(0, len(faces), BATCH):
-            calibrator.collect_data(_Faces(faces[start : start + BATCH]))
+            calibrator.collect_data(_CalibrationFaces(faces[start : start + BATCH]))
         return calibrator.compute_data()
 
 
-def evenly_spaced(faces: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+def sample_evenly(faces: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     """At most ``count`` faces from the whole range, because data sets are often sorted."""
     indices = np.linspace(0, len(faces) - 1, min(count, len(faces))).round().astype(np.int64)
     return faces[indices]
@@ -204,7 +204,7 @@ def _keep_in_fp32(model: onnx.ModelProto, layers: frozenset[str]) -> None:
         graph.node.extend(nodes)
 
 
-class _Faces(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
+class _CalibrationFaces(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
     def __init__(self, faces: NDArray[np.uint8]) -> None:
         self._batches = iter([{INPUT: np.ascontiguousarray(faces)}])
 

@@ -32,7 +32,7 @@ def smaller_model_report(smaller: SmallerModel, limits: Limits) -> RenderableTyp
             *(note(f"? {doubt}") for doubt in judgement.verdict.unsure),
         )
     return Report(
-        (page, heading("How it was made"), _settings_table(smaller), *_search(smaller.search))
+        (page, heading("How it was made"), _settings_table(smaller), *_search_parts(smaller.search))
     )
 
 
@@ -51,38 +51,38 @@ def _settings_table(smaller: SmallerModel) -> RenderableType:
     search, card = smaller.search, smaller.card
     calibrated, judged = card.calibrated_on[-1], card.quantization["judged_on"]
     latencies = search.gate_result.latencies
-    facts = [
+    rows = [
         ("for", " and ".join(MACHINES[target] for target in card.targets)),
         ("calibrated on", f"{calibrated.name}, {calibrated.count:,} faces"),
-        ("judged on", f"{judged['name']}, {judged['count']:,} faces" + _repeated(search)),
+        ("judged on", f"{judged['name']}, {judged['count']:,} faces" + _judgement_count(search)),
     ]
     if card.precision == "fp16":
-        facts.append(("computed", "here with FP16 weights in FP32 arithmetic; a GPU rounds more"))
+        rows.append(("computed", "here with FP16 weights in FP32 arithmetic; a GPU rounds more"))
     if not search.gate_result.latency_judged:
-        facts.append(
+        rows.append(
             (
                 "latency",
                 f"{latencies.reference:.1f} ms → {latencies.candidate:.1f} ms here, not judged",
             )
         )
     if smaller.artifact is not None:
-        facts.append(("written" if smaller.passed else "rejected", str(smaller.artifact.path)))
+        rows.append(("written" if smaller.passed else "rejected", str(smaller.artifact.path)))
     else:
-        facts.append(("written", "nothing; --keep-rejected writes the rejected model"))
+        rows.append(("written", "nothing; --keep-rejected writes the rejected model"))
     if not smaller.passed and smaller.output.exists():
-        facts.append(("older file", f"{smaller.output} was not changed"))
+        rows.append(("older file", f"{smaller.output} was not changed"))
     table = Table.grid(padding=(0, 2, 0, 0))
-    for name, text in facts:
+    for name, text in rows:
         table.add_row(Text(name, style=FAINT), Text(text))
     return table
 
 
-def _repeated(search: SearchResult) -> str:
+def _judgement_count(search: SearchResult) -> str:
     """Each further judgement on the same faces has another chance to pass by luck."""
     return "" if search.judgements == 1 else f", {search.judgements} times"
 
 
-def _search(search: SearchResult) -> list[RenderableType]:
+def _search_parts(search: SearchResult) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if search.calibrations:
         parts += [heading("Calibrations tried"), _calibration_table(search)]

@@ -305,7 +305,7 @@ def check_parity(network: Network, artifact: Artifact, faces: NDArray[np.uint8])
 
 
 def read_recipe(checkpoint: Checkpoint, path: Path) -> Recipe:
-    """The fields that an export needs; the card gets all of them, unread."""
+    """Only the fields that an export needs; the card gets the whole recipe."""
     needed = ("name", "dataset", "network", "size", "channels")
     missing = [key for key in needed if key not in checkpoint.recipe]
     if missing:

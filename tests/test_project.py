@@ -94,7 +94,7 @@ def schema_of(command: str) -> str:
     return rest.partition("\n## ")[0]
 
 
-def told_of(field: str, section: str) -> str:
+def description(field: str, section: str) -> str:
     """The row of the table that names the field first, and the paragraph that begins with it."""
     lines = section.splitlines()
     rows = [line for line in lines if f"`{field}`" in line.removeprefix("| ").split(" | ")[0]]
@@ -106,17 +106,17 @@ def told_of(field: str, section: str) -> str:
     )
 
 
-def untold(document: dict[str, Any], section: str) -> set[str]:
+def undocumented(document: dict[str, Any], section: str) -> set[str]:
     """The fields, and those inside them, that the schema does not name where it should."""
     missing = set()
     for field, value in document.items():
-        told = told_of(field, section)
-        if not told:
+        text = description(field, section)
+        if not text:
             missing.add(field)
         missing |= {
             f"{field}.{name}"
             for name in fields_inside(field, value)
-            if f"`{name}`" not in told and f'"{name}"' not in told
+            if f"`{name}`" not in text and f'"{name}"' not in text
         }
     return missing
 
@@ -145,12 +145,12 @@ def test_the_schema_names_every_field_under_its_own_command() -> None:
     drift = measure_drift(read, read, resamples=10)
     compounds = compound_heatmap(read.probabilities, votes, read.classes).as_json()
     evaluation = {**drift.reference.as_json(), "compounds": compounds}
-    assert untold(evaluation, schema_of("evaluate")) == set()
+    assert undocumented(evaluation, schema_of("evaluate")) == set()
     comparison = drift.as_json(judge(drift))
     del comparison["reference"], comparison["candidate"]
-    assert untold(comparison, schema_of("drift")) == set()
+    assert undocumented(comparison, schema_of("drift")) == set()
 
 
-def test_a_field_that_only_another_command_has_is_untold() -> None:
-    assert untold({"bins": []}, schema_of("drift")) == {"bins"}
-    assert untold({"flips": {"rate": 0, "mean": 0}}, schema_of("drift")) == {"flips.mean"}
+def test_a_field_that_only_another_command_has_is_undocumented() -> None:
+    assert undocumented({"bins": []}, schema_of("drift")) == {"bins"}
+    assert undocumented({"flips": {"rate": 0, "mean": 0}}, schema_of("drift")) == {"flips.mean"}

@@ -86,7 +86,7 @@ def write_checkpoint(
         partial.unlink(missing_ok=True)
         kept = f"The previous one is intact: {path}." if path.exists() else ""
         raise RankotomError(
-            f"The checkpoint of epoch {epoch} can't be written to {path.parent}: {error}. {kept} "
+            f"The checkpoint of epoch {epoch} cannot be written to {path.parent}: {error}. {kept} "
             "Free some space and run the same command again to continue."
         ) from error
 
@@ -97,7 +97,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             metadata = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise RankotomError(f"{path} can't be read as a checkpoint: {error}.") from error
+        raise RankotomError(f"{path} cannot be read as a checkpoint: {error}.") from error
     if metadata.get("format") != FORMAT or not metadata.keys() >= {"recipe", "epoch"}:
         raise RankotomError(
             f"{path} is not a checkpoint of this program: found format {metadata.get('format')}, "
@@ -156,7 +156,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         given = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, SafetensorError, UnpicklingError, RuntimeError, ValueError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise RankotomError(f"{path} can't be read as weights: {reason}.") from error
+        raise RankotomError(f"{path} cannot be read as weights: {reason}.") from error
     if not isinstance(given, dict) or not all(
         isinstance(value, Tensor) for value in given.values()
     ):
@@ -169,7 +169,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def load_weights(path: Path, network: nn.Module) -> None:
     """Start from a checkpoint's averaged weights, or from any file with torchvision's names.
 
-    Other files were trained on other classes, so only a checkpoint's last layer is loaded.
+    Only a checkpoint's last layer is loaded: other files were trained on other classes.
     torchvision's older files lack num_batches_tracked, which is not used here.
     """
     own, given = network.state_dict(), read_weights(path)
@@ -185,6 +185,6 @@ def load_weights(path: Path, network: nn.Module) -> None:
     if fits != wanted:
         raise RankotomError(
             f"{path} does not fit this network: {len(fits)} of {len(wanted)} tensors have the "
-            f"same name and shape; {min(wanted - fits)} has not."
+            f"same name and shape; {min(wanted - fits)} does not."
         )
     network.load_state_dict(own | {key: given[key] for key in wanted})

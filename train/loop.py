@@ -152,13 +152,8 @@ def rank_o_tom(
     torch.manual_seed(batch.seed + ranks.rank)  # dropout
     faces = faces.contiguous(memory_format=torch.channels_last)
     with precision(recipe, faces.device):
-        if recipe.ranking == "targets" and len(faces) > originals:
-            logits = parallel(faces[:originals])
-            # As in use: a blend must not change the statistics that faces are normalised with.
-            with evaluation_mode(network):
-                logits = torch.cat([logits, parallel(faces[originals:])])
-        else:
-            logits = parallel(faces)
+        # One pass for all: batch norms that saw blends apart from faces would tell them apart.
+        logits = parallel(faces)
     logits = logits.float()
     loss = ranks.mean(label_loss(recipe, logits, targets))
     probabilities = logits.softmax(dim=1)

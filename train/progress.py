@@ -72,7 +72,7 @@ class RunLog:
                 self.run.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise RankotomError(
-                    f"The run's folder {self.run} can't be created: {error.strerror}. "
+                    f"The run's folder {self.run} cannot be created: {error.strerror}. "
                     "Choose another with --run."
                 ) from error
             with replace_file(self.run / "recipe.json") as file:
@@ -100,8 +100,8 @@ class RunLog:
     def step(self, loss: float, offered: float, kept: float) -> None:
         if not math.isfinite(loss):  # stop before a good checkpoint is overwritten
             raise RankotomError(
-                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} keeps the epoch "
-                "before. Try a lower learning rate."
+                f"The loss became {loss} in epoch {self.epoch + 1}; {self.run} keeps the "
+                "checkpoint of the epoch before. Try a lower learning rate."
             )
         self.losses.append(loss)
         self.offered += offered

@@ -36,7 +36,7 @@ class Ranks:
         """This rank's part of ``count`` faces, in groups of ``together`` that stay on one rank."""
         if count % (self.world * together):
             raise RankotomError(
-                f"{count} faces of a batch can't be divided equally among {self.world} "
+                f"{count} faces of a batch cannot be divided equally among {self.world} "
                 f"{'process' if self.world == 1 else 'processes'}"
                 f"{', in pairs' if together == 2 else ''}. "
                 "Change the number of processes of torchrun, or the batch."

@@ -38,8 +38,7 @@ class Recipe:
     blends: bool = True  # Eq. 2's synthetic faces
     ranking_weight: float = 1.0  # the paper's balancing scalar beta; 0 leaves Eq. 1 out
     # The paper's fixed margin for all pairs, or the gap that the targets of face and blend have.
-    # With "targets", blends also have a forward pass of their own, half of them a smooth seam, and
-    # are made of undamaged faces.
+    # With "targets", half of the blends have a smooth seam, and all are made of undamaged faces.
     ranking: Literal["fixed", "targets"] = "fixed"
     ranking_margin: float = 0.2  # delta; the paper gives the range 0.1 to 0.3
     face_recognition: bool = True  # pseudo-labelled LFW; without it FER faces blend in pairs

@@ -2,8 +2,8 @@
 
     python -m train.weight_average runs/edge-ferplus-2-seed1 runs/edge-ferplus-2-seed2 --run RUN
 
-Each run must continue from the one before (``train --weights``): their weights then lie in one
-basin of the loss, and the mean is nearer to its bottom than each of them, at the cost of one model.
+Each run must continue from the one before (``train --weights``): their weights then lie near one
+minimum of the loss, and their mean lies nearer to it. The result is no slower than a single run's.
 The statistics of the batch norms are measured again on the training faces.
 """
 
@@ -81,7 +81,7 @@ def main(
     run: Annotated[Path, typer.Option(help="Folder for the average.")],
     data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
 ) -> None:
-    """Average the weights of runs of which each continued from the one before."""
+    """Average the weights of several runs, each continued from the one before."""
     folder = data_folder(data)
     recipe = load_checkpoint(runs[0] / "checkpoint.safetensors").recipe
     train = load_dataset(recipe["dataset"], folder, "train")

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calib.agreement import Agreement, EmotionCounts
-from calib.reports.number_text import faces_text, percent, points, signed_span_text, span_text
+from calib.reports.number_text import faces_text, interval_text, percent, points, signed_interval
 from calib.reports.widgets import FAINT, ORANGE, Report, heading, note, plain_table, title
 
 UNCHECKED = "No labels: accuracy and ECE not checked."
@@ -16,7 +16,7 @@ def agreement_report(agreement: Agreement, reference: str, candidate: str) -> Re
     parts: list[RenderableType] = [
         title(f"{reference}  →  {candidate}", f"the same {faces_text(agreement.n)}"),
         Text(UNCHECKED, style=ORANGE),
-        note("Where two models differ, this can't tell which is right."),
+        note("Where two models differ, this cannot tell which is right."),
         Text(),
         _change_table(agreement),
         note(
@@ -44,14 +44,14 @@ def _change_table(agreement: Agreement) -> Table:
         "",
         "",
         Text(percent(agreement.flip_rate), style="bold"),
-        Text(span_text(agreement.flips_interval, 1), style=FAINT),
+        Text(interval_text(agreement.flips_interval, 1), style=FAINT),
     )
     table.add_row(
         "confidence",
         percent(agreement.reference_confidence),
         percent(agreement.candidate_confidence),
         Text(points(agreement.confidence_change), style="bold"),
-        Text(signed_span_text(agreement.confidence_interval, 1), style=FAINT),
+        Text(signed_interval(agreement.confidence_interval, 1), style=FAINT),
     )
     table.add_row("distance", "", "", Text(percent(agreement.distance), style="bold"), "")
     worst = Text(f"face {agreement.worst_face}", style=FAINT)

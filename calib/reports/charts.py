@@ -24,7 +24,7 @@ RIGHT, OVER, UNDER, DIAGONAL, NO_FACES = "█", "▓", "▒", "┃", "╎"
 NARROWEST_BAR = 12
 WIDEST_GAP = "−100.0"
 HEATMAP_ROWS = 12
-MOST_CLASSES = 24  # in a table or a plot; the JSON has all
+SHOWN_CLASSES = 24  # in a table or a plot; the JSON has all
 # "[40]" and a space.
 HEAT_CELL = 5
 

@@ -6,10 +6,10 @@ from calib.drift import Drift, check_limits
 from calib.limits import LimitCheck, Limits
 from calib.reports.number_text import (
     NAMES,
+    interval_text,
     percent,
-    signed_span_text,
+    signed_interval,
     signed_text,
-    span_text,
     value_text,
 )
 from calib.resampling import ROUGH_INTERVALS
@@ -41,7 +41,7 @@ def comparison_rows(drift: Drift, limits: Limits) -> list[Row]:
     rows = [
         _metric_row(drift, name, checks.get(name)) for name in SHOWN_METRICS if name in drift.change
     ]
-    changed = (percent(drift.flips.rate), span_text(drift.intervals["flips"], 1))
+    changed = (percent(drift.flips.rate), interval_text(drift.intervals["flips"], 1))
     return [*rows, Row(NAMES["flips"][0], ("", ""), ("", ""), changed, checks["flips"])]
 
 
@@ -51,12 +51,12 @@ def _metric_row(drift: Drift, name: str, check: LimitCheck | None) -> Row:
     before, after = (
         (
             value_text(evaluation.metrics[name].value, digits),
-            span_text(evaluation.metrics[name].interval, digits) if reliable else UNRELIABLE,
+            interval_text(evaluation.metrics[name].interval, digits) if reliable else UNRELIABLE,
         )
         for evaluation in (drift.reference, drift.candidate)
     )
-    span = signed_span_text(drift.intervals.get(name), digits) if reliable else UNRELIABLE
-    return Row(label, before, after, (signed_text(drift.change[name], digits), span), check)
+    interval = signed_interval(drift.intervals.get(name), digits) if reliable else UNRELIABLE
+    return Row(label, before, after, (signed_text(drift.change[name], digits), interval), check)
 
 
 def _limit(check: LimitCheck) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from calib.drift import Drift, check_limits
 from calib.limits import DEFAULT_LIMITS, LimitCheck, Limits, Verdict
 from calib.reports import plots
-from calib.reports.charts import MOST_CLASSES
+from calib.reports.charts import SHOWN_CLASSES
 from calib.reports.comparison_table import comparison_rows
 from calib.reports.number_text import NAMES, faces_text, percent, points
 from calib.reports.wording import drift_headline, drift_notes, model_name
@@ -40,7 +40,7 @@ LINE, CLASS = 0.19, 0.18
 def plot_drift(drift: Drift, verdict: Verdict, limits: Limits, path: Path) -> None:
     notes = _note_lines(drift, verdict)
     foot = 0.2 + LINE * len(notes)
-    charts = max(3.4, CLASS * min(len(drift.per_class), MOST_CLASSES))
+    charts = max(3.4, CLASS * min(len(drift.per_class), SHOWN_CLASSES))
     with plots.plot_file(path, (11.5, 8.8 + charts + foot)) as figure:
         plots.add_headline(
             figure,
@@ -147,7 +147,7 @@ def _change_label(check: LimitCheck) -> str:
 
 
 def _draw_flips(axes: "Axes", drift: Drift) -> None:
-    measured = [(each.name, each.flips) for each in drift.per_class if each.flips][:MOST_CLASSES]
+    measured = [(each.name, each.flips) for each in drift.per_class if each.flips][:SHOWN_CLASSES]
     names = [name for name, _ in measured]
     broken = np.array([100 * flips.broken for _, flips in measured])
     mended = np.array([100 * flips.mended for _, flips in measured])

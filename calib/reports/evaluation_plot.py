@@ -8,7 +8,7 @@ import numpy as np
 from calib.blends import CompoundHeatmap
 from calib.evaluation import Evaluation
 from calib.reports import plots
-from calib.reports.charts import HEATMAP_ROWS, MOST_CLASSES
+from calib.reports.charts import HEATMAP_ROWS, SHOWN_CLASSES
 from calib.reports.number_text import NAMES, faces_text
 from calib.reports.wording import calibration_verdict, model_name
 
@@ -81,7 +81,7 @@ def _draw_errors(axes: "Axes", evaluation: Evaluation) -> None:
 def _draw_classes(axes: "Axes", evaluation: Evaluation) -> None:
     """The confidence of the model when it names an emotion, and how often it is right."""
     named = [emotion for emotion in evaluation.per_class if emotion.precision is not None]
-    named = named[:MOST_CLASSES]
+    named = named[:SHOWN_CLASSES]
     for row, emotion in enumerate(named):
         says, right = 100 * (emotion.confidence or 0.0), 100 * (emotion.precision or 0.0)
         colour = plots.ORANGE if says > right else plots.SKY

@@ -42,7 +42,7 @@ def value_text(value: float | None, digits: int | None) -> str:
     return f"{value:.3f}" if digits is None else percent(value, digits)
 
 
-def span_text(interval: Interval | None, digits: int | None) -> str:
+def interval_text(interval: Interval | None, digits: int | None) -> str:
     if interval is None:
         return ""
     scale, places = (1, 3) if digits is None else (100, digits)
@@ -53,7 +53,7 @@ def signed_text(change: float, digits: int | None) -> str:
     return points(change / 100, 3) if digits is None else points(change, digits)
 
 
-def signed_span_text(interval: Interval | None, digits: int | None) -> str:
+def signed_interval(interval: Interval | None, digits: int | None) -> str:
     if interval is None:
         return ""
     return f"{signed_text(interval.low, digits)} … {signed_text(interval.high, digits)}"

@@ -11,7 +11,7 @@ from calib.limits import LimitCheck, Limits, Verdict
 from calib.metrics import LARGE_BIN
 from calib.reports.charts import (
     HEATMAP_ROWS,
-    MOST_CLASSES,
+    SHOWN_CLASSES,
     Heatmap,
     IntervalPlot,
     ReliabilityDiagram,
@@ -20,11 +20,11 @@ from calib.reports.charts import (
 from calib.reports.number_text import (
     NAMES,
     faces_text,
+    interval_text,
     percent,
     points,
-    signed_span_text,
+    signed_interval,
     signed_text,
-    span_text,
     value_text,
 )
 from calib.reports.widgets import (
@@ -52,7 +52,7 @@ def evaluation_report(
         title(model_name(evaluation), faces_text(evaluation.n)),
         _calibration_panel(evaluation),
         _metrics_table(evaluation),
-        note(_reading_notes(evaluation)),
+        note(_metric_notes(evaluation)),
         heading("Reliability"),
         ReliabilityDiagram(evaluation.reliability),
         legend(),
@@ -108,7 +108,7 @@ def _calibration_panel(evaluation: Evaluation) -> RenderableType:
     return panel(consistent, headline, [rest[0].upper() + rest[1:]])
 
 
-def _reading_notes(evaluation: Evaluation) -> str:
+def _metric_notes(evaluation: Evaluation) -> str:
     sentences = [
         "The floor is what a perfectly calibrated model with the same confidences would show on "
         "as many faces: its mean and its 95th percentile (p95).",
@@ -141,7 +141,7 @@ def _metric_cells(name: str, estimate: Estimate) -> list[RenderableType]:
     cells: list[RenderableType] = [
         label,
         Text(value_text(estimate.value, digits), style="bold"),
-        Text(_span(name, estimate), style=FAINT),
+        Text(_interval_text(name, estimate), style=FAINT),
     ]
     if estimate.floor is None:
         return cells
@@ -154,9 +154,9 @@ def _metric_cells(name: str, estimate: Estimate) -> list[RenderableType]:
     ]
 
 
-def _span(name: str, estimate: Estimate) -> str:
+def _interval_text(name: str, estimate: Estimate) -> str:
     """Empty for an interval that covers the metric less than 95 times in 100."""
-    return "" if name in ROUGH_INTERVALS else span_text(estimate.interval, NAMES[name][1])
+    return "" if name in ROUGH_INTERVALS else interval_text(estimate.interval, NAMES[name][1])
 
 
 def _class_table(evaluation: Evaluation) -> RenderableType:
@@ -169,7 +169,7 @@ def _class_table(evaluation: Evaluation) -> RenderableType:
         ("ECE", "right"),
     ]
     wide, narrow = plain_table(*columns, ("most often taken for", "left")), plain_table(*columns)
-    for index, emotion in enumerate(evaluation.per_class[:MOST_CLASSES]):
+    for index, emotion in enumerate(evaluation.per_class[:SHOWN_CLASSES]):
         cells = _class_cells(emotion)
         narrow.add_row(*cells)
         wide.add_row(*cells, _mistaken_for(evaluation, index))
@@ -204,7 +204,7 @@ def _mistaken_for(evaluation: Evaluation, index: int) -> Text:
 
 
 def _hidden_classes(classes: int) -> list[RenderableType]:
-    hidden = classes - MOST_CLASSES
+    hidden = classes - SHOWN_CLASSES
     if hidden <= 0:
         return []
     return [note(f"{hidden} more {'class is' if hidden == 1 else 'classes are'} in the JSON.")]
@@ -225,7 +225,7 @@ def _change_table(drift: Drift, limits: Limits) -> RenderableType:
         "flips",
         "",
         "",
-        _two_lines(percent(drift.flips.rate), span_text(spread, 1), "bold"),
+        _two_lines(percent(drift.flips.rate), interval_text(spread, 1), "bold"),
         IntervalPlot(drift.flips.rate, spread, checks["flips"]),
         _limit(checks["flips"]),
     )
@@ -241,7 +241,7 @@ def _change_cells(
         label,
         _value_with_floor(name, drift.reference.metrics[name]),
         _value_with_floor(name, drift.candidate.metrics[name]),
-        _two_lines(signed_text(change, digits), signed_span_text(spread, digits), "bold"),
+        _two_lines(signed_text(change, digits), signed_interval(spread, digits), "bold"),
         "" if spread is None else IntervalPlot(change, spread, check),
         "" if check is None else _limit(check),
     ]
@@ -250,11 +250,11 @@ def _change_cells(
 def _value_with_floor(name: str, estimate: Estimate) -> RenderableType:
     """The value, its interval, and its floor, one below the other."""
     digits = NAMES[name][1]
-    value = _two_lines(value_text(estimate.value, digits), _span(name, estimate))
+    value = _two_lines(value_text(estimate.value, digits), _interval_text(name, estimate))
     if estimate.floor is None:
         return value
-    ceiling = value_text(estimate.floor.p95, digits).removesuffix(" %")
-    return Group(value, Mark(bool(estimate.consistent), after=f" floor {ceiling}"))
+    p95 = value_text(estimate.floor.p95, digits).removesuffix(" %")
+    return Group(value, Mark(bool(estimate.consistent), after=f" floor {p95}"))
 
 
 def _two_lines(value: str, below: str, style: str = "") -> Text:
@@ -301,7 +301,7 @@ def _class_drift_table(per_class: tuple[ClassDrift, ...]) -> RenderableType:
     ]
     wide, narrow = plain_table(*columns, ("", "left")), plain_table(*columns)
     most = max((drift.flips.rate for drift in per_class if drift.flips), default=0.0)
-    for drift in per_class[:MOST_CLASSES]:
+    for drift in per_class[:SHOWN_CLASSES]:
         cells = _class_drift_cells(drift)
         narrow.add_row(*cells)
         wide.add_row(*cells, _flip_bar(drift, most))

@@ -25,12 +25,12 @@ def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
     """
     estimate = evaluation.metrics["ece"]
     value = percent(estimate.value, 2)
-    ceiling = percent(estimate.floor.p95 if estimate.floor else None, 2)
+    p95 = percent(estimate.floor.p95 if estimate.floor else None, 2)
     samples = f"in only 1 of 20 samples of {faces_text(evaluation.n)}"
     if estimate.consistent is not False:
         return True, (
             f"Consistent with perfect calibration: its ECE is {value}, and a perfectly calibrated "
-            f"model shows more than {ceiling} {samples}."
+            f"model shows more than {p95} {samples}."
         )
     confidence, right = mean_confidence(evaluation), evaluation.metrics["accuracy"].value or 0.0
     attitude = "Too sure of itself" if confidence > right else "Not sure enough"
@@ -38,7 +38,7 @@ def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:
         attitude = "Too sure in places, not sure enough in others"
     return False, (
         f"{attitude}: it says {percent(confidence)} on average and is right {percent(right)} of "
-        f"the time. Its ECE is {value}; chance shows more than {ceiling} {samples}."
+        f"the time. Its ECE is {value}; chance shows more than {p95} {samples}."
     )
 
 

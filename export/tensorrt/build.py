@@ -30,7 +30,7 @@ from rankotom_edge.model.tensorrt_engine import Engine, load_tensorrt, make_erro
 if TYPE_CHECKING:
     import tensorrt
 
-# Faces at once: minimum, optimum, maximum. More than the maximum are run in parts.
+# Faces at once: minimum, optimum, maximum. More than the maximum are run in parts. Chosen by eye.
 BATCHES = (1, 2, 16)
 # Bytes for trying out kernels, chosen by eye. The default is all of the memory, which a Jetson
 # shares with the desktop.
@@ -196,7 +196,7 @@ class BuildProgress:
 def build_progress(trt: ModuleType, title: str) -> Iterator[BuildProgress]:
     """A progress monitor for TensorRT; an interrupt stops the build and is raised after it.
 
-    Raised at once it would be lost or crash: TensorRT calls back from C++ that takes no exception.
+    Raised at once, it would be lost or crash: the C++ code that calls back handles no exceptions.
     """
     progress: BuildProgress = type("TensorRTProgress", (BuildProgress, trt.IProgressMonitor), {})(
         title

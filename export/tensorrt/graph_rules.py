@@ -32,7 +32,7 @@ def tensorrt_problems(model: onnx.ModelProto) -> tuple[str, ...]:
     """A sentence for each broken rule, with the node that breaks it."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    # Shapes and types that another program noted; TensorRT infers its own.
+    # Drop the shapes and types that another program noted; TensorRT infers its own.
     del bare.graph.value_info[:]
     try:
         onnx.checker.check_model(bare)
@@ -120,9 +120,9 @@ def _opset_problems(model: onnx.ModelProto) -> Iterator[str]:
 def _operator_problems(graph: InferredGraph) -> Iterator[str]:
     for node in graph.nodes:
         if node.domain not in ("", "ai.onnx"):
-            yield f"{_named(node)} is of the domain {node.domain}, which TensorRT does not have."
+            yield f"{_title(node)} is of the domain {node.domain}, which TensorRT does not have."
         elif node.op_type not in OPERATORS:
-            yield f"{_named(node)} is not among the operators that TensorRT is known to support."
+            yield f"{_title(node)} is not among the operators that TensorRT is known to support."
 
 
 def _quantizer_problems(graph: InferredGraph) -> Iterator[str]:
@@ -136,13 +136,13 @@ def _quantizer_problems(graph: InferredGraph) -> Iterator[str]:
 def _scale_problems(graph: InferredGraph, node: NodeProto) -> Iterator[str]:
     scale = graph.array(node.input[1])
     if scale is None:
-        yield f"{_named(node)} computes its scale; TensorRT needs a constant."
+        yield f"{_title(node)} computes its scale; TensorRT needs a constant."
     elif not (scale > 0).all():
         # onnx-tensorrt #764. Percentile calibration gives 0 for a layer that is always 0.
-        yield f"{_named(node)} has a scale that is not above 0."
+        yield f"{_title(node)} has a scale that is not above 0."
     elif scale.size > 1 and node.input[0] not in graph.weights:
         yield (
-            f"{_named(node)} has a scale for each channel of an activation; TensorRT supports that "
+            f"{_title(node)} has a scale for each channel of an activation; TensorRT supports that "
             "for weights only."
         )
 
@@ -153,18 +153,18 @@ def _zero_point_problems(graph: InferredGraph, node: NodeProto) -> Iterator[str]
     if found == TensorProto.INT32:
         # onnx-tensorrt #850: ONNX Runtime quantizes biases to int32.
         yield (
-            f"{_named(node)} dequantizes int32, as for a bias; TensorRT supports float biases only "
+            f"{_title(node)} dequantizes int32, as for a bias; TensorRT supports float biases only "
             "(QuantizeBias=False)."
         )
     elif found != TensorProto.INT8:
-        yield f"{_named(node)} is of {_type_name(found)}; TensorRT quantizes to int8 only."
+        yield f"{_title(node)} is of {_type_name(found)}; TensorRT quantizes to int8 only."
     if len(node.input) > 2 and node.input[2]:
         zero_point = graph.array(node.input[2])
         if zero_point is None:
-            yield f"{_named(node)} computes its zero point; TensorRT needs a constant of 0."
+            yield f"{_title(node)} computes its zero point; TensorRT needs a constant of 0."
         elif (zero_point != 0).any():
             worst = zero_point[zero_point != 0].flat[0]
-            yield f"{_named(node)} has a zero point of {worst}; TensorRT quantizes around 0."
+            yield f"{_title(node)} has a zero point of {worst}; TensorRT quantizes around 0."
 
 
 def _input_problems(graph: InferredGraph) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _input_problems(graph: InferredGraph) -> Iterator[str]:
             to = next((each.i for each in node.attribute if each.name == "to"), None)
             if node.op_type != "Cast" or to not in FLOATS:
                 yield (
-                    f"{_named(node)} reads the uint8 input {name}; in TensorRT only a Cast to "
+                    f"{_title(node)} reads the uint8 input {name}; in TensorRT only a Cast to "
                     "float may do that."
                 )
 
@@ -188,10 +188,10 @@ def _type_problems(graph: InferredGraph) -> Iterator[str]:
             continue  # they have rules of their own
         for name in node.input:
             if name in graph.constants:
-                yield from _type_problem(graph, name, f"{_named(node)} uses {name}, which")
+                yield from _type_problem(graph, name, f"{_title(node)} uses {name}, which")
         if node.op_type != "Constant":
             for name in node.output:
-                yield from _type_problem(graph, name, f"{_named(node)} returns {name}, which")
+                yield from _type_problem(graph, name, f"{_title(node)} returns {name}, which")
 
 
 def _type_problem(graph: InferredGraph, tensor: str, subject: str) -> Iterator[str]:
@@ -214,9 +214,9 @@ def _shape_problems(graph: InferredGraph) -> Iterator[str]:
         for name in node.output:
             inside = graph.tensors.get(name)
             if inside is not None and not _known_rank(inside):
-                yield f"{_named(node)} returns {name}, whose shape cannot be inferred."
+                yield f"{_title(node)} returns {name}, whose shape cannot be inferred."
             elif inside is not None and _dimensions(inside).count(None) > 1:
-                yield f"{_named(node)} returns {name}, which has more than one open dimension."
+                yield f"{_title(node)} returns {name}, which has more than one open dimension."
 
 
 def _known_rank(info: ValueInfoProto) -> bool:
@@ -228,7 +228,7 @@ def _dimensions(info: ValueInfoProto) -> list[int | None]:
     return [each.dim_value if each.HasField("dim_value") else None for each in dimensions]
 
 
-def _named(node: NodeProto) -> str:
+def _title(node: NodeProto) -> str:
     return f"{node.op_type} {node.name or node.output[0]}"
 
 

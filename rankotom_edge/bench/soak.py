@@ -17,7 +17,7 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.views.no_view import NoView
 
-SETTLED = 1000  # frames after which memory must not grow
+SETTLED = 1000  # frames after which memory must not grow. Chosen by eye, like the limit
 MAX_GROWTH = 10.0  # megabytes
 
 

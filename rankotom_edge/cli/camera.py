@@ -40,8 +40,8 @@ class SourceOptions:
         typer.Option(
             metavar="SOURCE",
             help=(
-                "Instead: [bold]/dev/video0[/], csi://0, a video or GIF, a folder or glob of "
-                "images, rtsp://…, http://…, udp://…, a GStreamer pipeline, or [bold]demo[/]."
+                "Instead of --device: [bold]/dev/video0[/], csi://0, a video, GIF, folder or glob "
+                "of images, rtsp://…, http://…, udp://…, a GStreamer pipeline, or [bold]demo[/]."
             ),
         ),
     ] = None
@@ -163,7 +163,7 @@ def camera(
     output: OutputOptions,
     reading: ReadingOptions,
 ) -> None:
-    """Live: every face with calibrated bars, blends and when it is unsure.
+    """Read faces live: calibrated bars, blends, and when a reading is unsure.
     [dim]rankotom-edge camera --device 0[/]
 
     Without a camera: [bold]rankotom-edge camera --source demo[/]; without a screen:

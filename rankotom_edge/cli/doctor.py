@@ -1,4 +1,4 @@
-"""``rankotom-edge doctor``: what this machine can do, every line tried for real."""
+"""``rankotom-edge doctor``: what this machine can do, by trying it."""
 
 import platform
 from typing import Annotated
@@ -24,11 +24,11 @@ def doctor(
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.01, metavar="SECONDS", help="The time limit of one line.")
+        float, typer.Option(min=0.01, metavar="SECONDS", help="The time limit of each check.")
     ] = TIMEOUT,
     json: JsonTarget = None,
 ) -> None:
-    """What this machine can do, every line tried for real and timed.
+    """Check what this machine can do, by trying and timing everything.
     [dim]rankotom-edge doctor --source csi://0[/]
 
     Reads a face with the default model and a frame from every camera, and
@@ -56,7 +56,7 @@ def doctor(
 
 
 def ferplus(_: str) -> Finding:
-    """A probe, here since only the command line knows the training data."""
+    """A probe; it is here because only the command line may import ``train``."""
     from train.data.datasets import Split, data_folder, load_dataset
 
     folder = data_folder(None)

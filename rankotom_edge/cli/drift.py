@@ -45,7 +45,7 @@ def drift(
     [dim]rankotom-edge drift fp32.npz int8.npz --flips-limit 1%[/]
 
     Both models side by side, each change with its paired 95 % interval, and
-    which emotions lost. Exit status 1 if a change is over its limit.
+    which emotions got worse. Exit status 1 if a change is over its limit.
     """
     from calib.drift import judge, measure_drift
     from calib.reports.terminal import drift_report

@@ -84,8 +84,8 @@ class CalibrationFacesOptions:
         typer.Option(
             metavar="DIR|SESSION",
             help=(
-                "Instead: a folder of face photos, or a session with video. The gate then checks "
-                "agreement with FP32, but not ECE."
+                "Instead of a data set: a folder of face photos, or a session with video. The gate "
+                "then checks agreement with FP32, but not ECE."
             ),
             rich_help_panel=FACES,
         ),
@@ -133,13 +133,13 @@ def export(
     faces: CalibrationFacesOptions,
     bootstrap: BootstrapOptions,
 ) -> None:
-    """The file that runs on the device, and what it cost in confidence.
+    """Make the file that runs on the device, and measure its drift.
     [dim]rankotom-edge export --int8[/]
 
     A run becomes an FP32 file that answers as torch does. [bold]--int8[/] and [bold]--fp16[/]
     make a model smaller, without torch, and print the calibration drift. If
-    the gate says no, the layers to blame go back to FP32; if that does not
-    help either, no file is written and the exit status is 1.
+    the gate rejects the result, the layers that caused it go back to FP32; if
+    that does not help, no file is written and the exit status is 1.
     """
     if format_.int8 and format_.fp16:
         raise typer.BadParameter("give --int8 or --fp16, not both")

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from calib.evaluation import Evaluation
-from calib.reports.number_text import NAMES, percent, points, span_text, value_text
+from calib.reports.number_text import NAMES, interval_text, percent, points, value_text
 from calib.reports.widgets import FAINT, heading, note, plain_table, title
 from calib.temperature import at_bound
 from rankotom_edge.model.artifact import Artifact
@@ -133,7 +133,7 @@ def _metrics_table(evaluation: Evaluation) -> RenderableType:
         table.add_row(
             words,
             value_text(metric.value, digits),
-            span_text(metric.interval, digits),
+            interval_text(metric.interval, digits),
             "" if metric.floor is None else value_text(metric.floor.p95, digits),
         )
     return table

@@ -18,7 +18,7 @@ def models(
     ] = None,
     json: JsonTarget = None,
 ) -> None:
-    """The models at hand and what they say of themselves.
+    """The available models, and what their model cards say.
     [dim]rankotom-edge models ferplus-fp32[/]
 
     Without a name, a table of the embedded models. With one, all that its file

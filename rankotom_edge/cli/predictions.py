@@ -23,7 +23,7 @@ PREDICTIONS_HELP = (
     "[bold].npz[/] or [bold].csv[/] with probabilities or logits, labels and, optionally, votes."
 )
 MODEL_HELP = "a model ([bold].onnx[/] file or embedded name), which reads the faces below"
-FACES = "Faces, for a model"
+FACES = "Faces"
 FILES = (".npz", ".csv")
 
 DataOption = Annotated[

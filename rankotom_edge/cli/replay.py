@@ -41,7 +41,7 @@ def replay(
     view: ViewOptions,
     json: JsonTarget = None,
 ) -> None:
-    """A recorded session again, as it was shown; or another model on it.
+    """Show a recorded session again, or read it with another model.
     [dim]rankotom-edge replay sessions --model smaller.onnx[/]
 
     With [bold]--model[/] that model reads the faces of the session's video (camera

@@ -45,7 +45,7 @@ def train(
         typer.Option(
             metavar="DIR",
             help=(
-                "The folder of the run; a run that is in it is continued. "
+                "The folder of the run; an unfinished run in it is continued. "
                 r"[dim]\[default: runs/RECIPE-seedN][/]"
             ),
             show_default=False,

@@ -105,7 +105,7 @@ def print_summary(stats: RunStats, source: Source, problems_only: bool = False) 
 
 @contextmanager
 def exit_statuses() -> Iterator[None]:
-    """130 after an interrupt; a reader of the stream that goes away ends the run without error."""
+    """130 after an interrupt; 0 if the reader of the JSON stream goes away."""
     try:
         yield
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from rankotom_edge.model.onnx_runtime import PROVIDERS, providers_here
 from rankotom_edge.model.target import target_warning
 from rankotom_edge.model.tensorrt_cache import engines_folder, engines_of
 
-FACES = 4  # in a trial batch
+FACES = 4  # in a test batch
 TOLERANCE = 1e-3  # of a sum of float32 probabilities. Chosen by eye
 FRAMES = 90  # of the demo, three seconds, in which a face must be read. Chosen by eye
 

@@ -13,7 +13,7 @@ from rankotom_edge.doctor.check import Check
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentMark:
     """The mark of a failed check that is optional."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -40,7 +40,7 @@ def verdict(checks: Sequence[Check]) -> RenderableType:
     broken = [check for check in checks if check.level == "needed" and not check.ok]
     absent = [check.name for check in checks if check.level == "optional" and not check.ok]
     if broken:
-        # The demo needs all the others, so it fails with each of them and is not the cause.
+        # The demo needs all the others, so it fails with any of them and is not the cause.
         causes = [check for check in broken if check.name != "demo"] or broken
         only_source = all(check.name == "source" for check in broken)
         headline = (
@@ -60,7 +60,7 @@ def _lines(checks: Sequence[Check], width: int) -> Table:
     table.add_column(ratio=1, overflow="fold")
     table.add_column(justify="right", no_wrap=True, style=FAINT)
     for check in checks:
-        mark = Mark(check.ok) if check.ok or check.level == "needed" else Absent()
+        mark = Mark(check.ok) if check.ok or check.level == "needed" else AbsentMark()
         table.add_row(mark, Text(check.name), _words(check), duration(check.ms))
     return table
 

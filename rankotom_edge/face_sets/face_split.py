@@ -38,7 +38,7 @@ class FaceSplit:
     note: str  # for the user: what was left out, and why; may be empty
 
 
-def large_enough(face: Face) -> bool:
+def is_large_enough(face: Face) -> bool:
     return math.dist(face.left_eye, face.right_eye) >= POOR_EYE_DISTANCE
 
 
@@ -60,5 +60,5 @@ def with_progress(items: Iterable[Item], total: int, title: str) -> Iterator[Ite
     yield from track(items, title, total=total, console=console, transient=True, disable=quiet)
 
 
-def counted(count: int, noun: str) -> str:
+def count_words(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -13,9 +13,9 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.face_sets.face_split import (
     FaceSplit,
     SplitSizes,
-    counted,
+    count_words,
     cut_face,
-    large_enough,
+    is_large_enough,
     spread_evenly,
     with_progress,
 )
@@ -64,7 +64,7 @@ class PhotoDetector(Closing):
 
 def _detect(tracker: Tracker, photo: Image) -> tuple[Face, ...]:
     tracked = tracker.update(Frame(photo, index=0, time=0.0, captured=0.0))
-    return tuple(each.face for each in tracked if large_enough(each.face))
+    return tuple(each.face for each in tracked if is_large_enough(each.face))
 
 
 def _detect_with_border(tracker: Tracker, photo: Image) -> tuple[Face, ...]:
@@ -102,7 +102,7 @@ def faces_of_photos(folder: Path, contract: CropContract, sizes: SplitSizes) -> 
     if min(found) < sizes.minimum:
         in_brackets = f" ({'; '.join(remarks)})" if remarks else ""
         raise RankotomError(
-            f"Found {counted(sum(found), 'face')} in {counted(len(photos), 'photo')} of "
+            f"Found {count_words(sum(found), 'face')} in {count_words(len(photos), 'photo')} of "
             f"{folder}: {found[0]:,} to calibrate on and {found[1]:,} to judge by, and "
             f"{sizes.minimum} of each are needed{in_brackets}. Give a folder with more photos of "
             "faces, best of many people."
@@ -124,7 +124,7 @@ def _find_photos(folder: Path) -> list[Path]:
     ]
     photos = [path for path in files if path.suffix.lower() in IMAGE_SUFFIXES]
     if not photos:
-        others = f"but {counted(len(files), 'other file')}" if files else "nor any other file"
+        others = f"but {count_words(len(files), 'other file')}" if files else "nor any other file"
         raise RankotomError(
             f"There is no photo in {folder}, {others}. Give a folder of "
             f"{', '.join(IMAGE_SUFFIXES[:-1])} or {IMAGE_SUFFIXES[-1]} files, or a session: "
@@ -207,16 +207,16 @@ def _remarks(
         )
     without_face = calibration.without_face + held_out.without_face
     if without_face:
-        yield f"{without_face:,} of {counted(read, 'photo')} had no face"
+        yield f"{without_face:,} of {count_words(read, 'photo')} had no face"
     unreadable = sorted(calibration.unreadable + held_out.unreadable)
     if unreadable:
         named = [str(path.relative_to(folder)) for path in unreadable[:MAX_NAMED]]
         more = len(unreadable) - len(named)
         names = ", ".join([*named, f"{more:,} more"] if more else named)
-        yield f"{len(unreadable):,} of {counted(read, 'photo')} can't be read ({names})"
+        yield f"{len(unreadable):,} of {count_words(read, 'photo')} cannot be read ({names})"
     duplicates = calibration.duplicates + held_out.duplicates
     if duplicates:
-        yield f"copies left out: {counted(duplicates, 'face')}"
+        yield f"copies left out: {count_words(duplicates, 'face')}"
     relative = [photo.relative_to(folder) for photo in photos]
     folders = {photo.parent for photo in relative} - {Path()}
     if len(folders) > 1 and not folders_are_people(relative):

@@ -12,9 +12,9 @@ from calib.errors import RankotomError
 from rankotom_edge.face_sets.face_split import (
     FaceSplit,
     SplitSizes,
-    counted,
+    count_words,
     cut_face,
-    large_enough,
+    is_large_enough,
     spread_evenly,
     with_progress,
 )
@@ -53,7 +53,7 @@ def faces_of_session(session: Session, contract: CropContract, sizes: SplitSizes
     )
     if min(len(calibration), len(held_out)) < sizes.minimum:
         raise RankotomError(
-            f"Found {counted(len(sightings), 'face')} in the session {session.folder}, two a "
+            f"Found {count_words(len(sightings), 'face')} in the session {session.folder}, two a "
             f"second of each person: {len(calibration)} to calibrate on and, {GAP:.0f} s later, "
             f"{len(held_out)} to judge by, and {sizes.minimum} of each are needed. Record for two "
             "minutes or more: rankotom-edge camera --record DIR --record-video --seconds 120"
@@ -73,7 +73,7 @@ def sample_sightings(session: Session) -> list[Sighting]:
         time = latest.frame.time
         for position, reading in enumerate(latest.readings):
             # The score is 0 while a track is followed but not detected: the face may be gone.
-            usable = reading.face.score > 0 and large_enough(reading.face)
+            usable = reading.face.score > 0 and is_large_enough(reading.face)
             if usable and time - last.get(reading.track, -math.inf) >= INTERVAL:
                 last[reading.track] = time
                 sightings.append(Sighting(number, position, time))
@@ -114,4 +114,4 @@ def _remarks(session: Session, found: int, wanted: int, cut: int) -> Iterator[st
     if wanted < found:
         yield f"{wanted:,} of {found:,} faces, evenly spread, are enough"
     if cut < wanted:
-        yield f"the video ends before {counted(wanted - cut, 'face')}"
+        yield f"the video ends before {count_words(wanted - cut, 'face')}"

@@ -39,7 +39,7 @@ WEIGHT_UNIT = 10
 THRESHOLD = -99  # of the sum of the weights
 
 
-def mouth_covered(grey: Image) -> float:
+def cover_log_odds(grey: Image) -> float:
     """The log odds that something covers the mouth of a crop; above 0 it is called covered."""
     total = float(np.vdot(WEIGHTS, lower_edges(grey)))
     return (total - THRESHOLD) / WEIGHT_UNIT

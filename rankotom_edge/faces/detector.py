@@ -105,8 +105,8 @@ def _mediapipe_face_detection() -> Any:
 def _face(detection: Any, width: int, height: int) -> Face:
     location = detection.location_data
     box = location.relative_bounding_box
-    # MediaPipe names the eyes from the subject's side, its right eye first; we name them from the
-    # viewer's, so that one is our left eye.
+    # MediaPipe names the eyes from the subject's side and gives the right eye first. We name them
+    # from the viewer's side, where that is the left eye.
     left_eye, right_eye, nose, mouth = (
         (point.x * width, point.y * height) for point in location.relative_keypoints[:4]
     )

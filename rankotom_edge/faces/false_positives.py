@@ -1,14 +1,14 @@
 """Rejects what only resembles a face: a printed skull, a pattern, a hand.
 
-Points and box must lie as they can in a face (``is_plausible``), and a new face must score well in
+Points and box must be placed as in a face (``is_plausible``), and a new face must score well in
 several detections before it gets a number (``add_evidence``): three at a score of 0.9, more for a
 dark or blurred face. A photograph or a good drawing of a face passes, as it should.
 """
 
 from rankotom_edge.faces.face import Face
 
-# Evidence grows by the score above NEUTRAL_SCORE and shrinks by the score below it; a miss scores
-# 0. A face is accepted at ENOUGH_EVIDENCE. Chosen by eye, like the two scores below.
+# Each detection adds its score minus NEUTRAL_SCORE to the evidence; a miss scores 0. A face is
+# accepted at ENOUGH_EVIDENCE. Chosen by eye, like the two scores below.
 NEUTRAL_SCORE = 0.65
 ENOUGH_EVIDENCE = 0.6
 CLEAR_SCORE = 0.75  # accepted at once where frames come too seldom for several detections
@@ -24,7 +24,7 @@ EYE_SLANT = 0.5  # cosine between the line of the eyes and the line down to the 
 
 
 def is_plausible(face: Face) -> bool:
-    """Whether eyes, nose and mouth lie as they can in a face, at any tilt and up to a profile."""
+    """Whether eyes, nose and mouth are placed as in a face, at any tilt and up to a profile."""
     left_eye, right_eye, nose, mouth = (
         complex(*point) for point in (face.left_eye, face.right_eye, face.nose, face.mouth)
     )

@@ -14,7 +14,7 @@ PointArray = NDArray[np.float32]  # (n, 2)
 ComplexPoints = NDArray[np.complex64]  # (n,): the same numbers as points of the complex plane
 
 # Each face is followed in a patch of its own, subsampled so that the face is 20 to 45 pixels wide:
-# a face costs the same at any size, in a picture of any size, and nothing is resized.
+# a face costs the same at any size, in a picture of any size, and nothing is resized. By eye.
 FACE_WIDTH = 30
 PATCH_WIDTHS = 2.2  # the patch, in face widths: room for a step of half a face
 SPREAD = np.linspace(-0.36, 0.36, 5, dtype=np.float32)

@@ -2,8 +2,8 @@
 
 A model's confidence is calibrated for faces like those it was measured on. ``python -m
 train.experiments.damage`` makes FERPlus valid's faces small, blurred, dark, flat or bright and
-prints by how much the embedded model is then surer than right. A part is poor, below one half,
-where that reaches about five points, unless a comment says otherwise.
+prints how overconfident the embedded model then is. A part is poor, below one half, where that
+reaches about five points, unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.covered_mouth import mouth_covered
+from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
 
@@ -27,8 +27,8 @@ POOR_EYE_DISTANCE = 9.0
 # Detail (see ``measure_detail``) over the crop's standard deviation: what the median face has left
 # after a Gaussian blur of 1 pixel, or a motion blur of 5.
 POOR_SHARPNESS = 0.15
-# The crop's mean: what an eighth of the light leaves of the median face. The model is too sure by
-# five points only in a 28th, but a camera's pictures are noisier there than FERPlus's made dark.
+# The crop's mean: what an eighth of the light leaves of the median face. The model is five
+# points overconfident only at a 28th, but a camera's dark pictures are noisier than darkened ones.
 POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.
@@ -38,8 +38,8 @@ POOR_GLARE = 0.55
 OVEREXPOSED = 247  # grey level; chosen by eye
 # How far the nose is from between the eyes, in eye distances: about 50 degrees. Chosen by eye.
 POOR_TURN = 0.6
-# The detector's score; 0 for a face that is followed but was not detected again. It does not reveal
-# a covered mouth: the scores of bare and covered faces overlap
+# The detector's score, chosen by eye; 0 for a face that is followed but was not detected again. It
+# does not reveal a covered mouth: the scores of bare and covered faces overlap
 # (`python -m train.experiments.covered_mouths --every 4`).
 POOR_SCORE = 0.6
 # The share of the box inside the picture. Chosen by eye.
@@ -113,7 +113,7 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
     grey = crop[0] if len(crop) == 1 else crop.mean(axis=0).astype(np.uint8)
     mean, deviation = (float(value[0, 0]) for value in cv2.meanStdDev(grey))
     overexposed = float(np.count_nonzero(grey >= OVEREXPOSED)) / grey.size
-    uncovered = 1 / (1 + math.exp(mouth_covered(grey)))
+    uncovered = 1 / (1 + math.exp(cover_log_odds(grey)))
     return Quality.of(
         size=_rate(_eye_distance(face), POOR_EYE_DISTANCE),
         sharpness=_rate(measure_detail(grey) / max(deviation, 1.0), POOR_SHARPNESS),
@@ -180,7 +180,7 @@ class QualityHistory:
     good after ``GOOD_AFTER``: a single measurement may be wrong."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _LastQuality] = {}
 
     def update(
         self, track: int, face: Face, detected: bool, time: float, image: Image, crop: Image
@@ -197,15 +197,15 @@ class QualityHistory:
             delay = GOOD_AFTER if measured.reason is None else POOR_AFTER
             waiting = 0 <= time - since < delay
             shown, since = (known.shown, since) if waiting else (measured, None)
-        self._known[track] = _Known(face.score, measured, shown, since)
+        self._known[track] = _LastQuality(face.score, measured, shown, since)
         return shown
 
-    def keep(self, tracks: Iterable[int]) -> None:
+    def forget_others(self, tracks: Iterable[int]) -> None:
         """Forget the other tracks."""
         self._known = {track: self._known[track] for track in tracks}
 
 
-class _Known(NamedTuple):
+class _LastQuality(NamedTuple):
     score: float
     measured: Quality
     shown: Quality

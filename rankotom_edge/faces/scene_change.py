@@ -25,7 +25,7 @@ def make_thumbnail(image: Image) -> Image:
     )
 
 
-def changed_outside(
+def has_changed_outside(
     before: Image, now: Image, faces: Sequence[Face], shape: tuple[int, ...]
 ) -> bool:
     """Whether enough changed between two thumbnails, away from the known faces, for a newcomer."""

@@ -23,7 +23,7 @@ from rankotom_edge.faces.reidentification import (
     follow_cost,
     return_cost,
 )
-from rankotom_edge.faces.scene_change import changed_outside, is_scene_cut, make_thumbnail
+from rankotom_edge.faces.scene_change import has_changed_outside, is_scene_cut, make_thumbnail
 from rankotom_edge.faces.second_pass import (
     HALVES,
     Detect,
@@ -165,7 +165,7 @@ class Tracker:
             return ()
         thumbnail = make_thumbnail(frame.grey)
         placed = [track.face for track in tracks if track.placed]
-        moved = self._searched_thumbnail.shape == thumbnail.shape and changed_outside(
+        moved = self._searched_thumbnail.shape == thumbnail.shape and has_changed_outside(
             self._searched_thumbnail, thumbnail, placed, frame.image.shape
         )
         far = self._far is not None and frame.time - self._searched_far >= SEARCH_FAR

@@ -12,7 +12,7 @@ from rankotom_edge.views.controls import Controls, toggle
 from rankotom_edge.views.display import Display
 
 QUIT = ("q", "esc")
-NOTICE_SECONDS = 3.0  # how long a notice stays on screen
+NOTICE_SECONDS = 3.0  # how long a notice stays on screen; chosen by eye
 
 
 class Recording(Protocol):

@@ -18,7 +18,7 @@ from rankotom_edge.sources import Source
 from rankotom_edge.views.display import Display, Status
 from rankotom_edge.views.view import View
 
-READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled again
+READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled. By eye
 # A file that lags this many seconds behind its pace skips pictures until it has caught up, but
 # shows at least one in every SHOW_EVERY seconds. Every frame is read. Both are chosen by eye.
 LAGGING, SHOW_EVERY = 0.04, 0.1
@@ -46,7 +46,7 @@ class Stop:
     frames: int | None = None
     seconds: float | None = None  # of the source, or of the clock while no frame arrives
 
-    def reached(self, frames: int, seconds: float) -> bool:
+    def is_reached(self, frames: int, seconds: float) -> bool:
         return (self.frames is not None and frames >= self.frames) or (
             self.seconds is not None and seconds >= self.seconds
         )
@@ -93,7 +93,7 @@ def run_loop(
     cv2.setNumThreads(1)
     while not (actions.quit or view.closed):
         interrupts.check()
-        if stop.reached(stats.frames, _elapsed(source, stats, latest)):
+        if stop.is_reached(stats.frames, _elapsed_seconds(source, stats, latest)):
             break
         paused = actions.controls.paused
         frame = None if paused else source.read(READ_TIMEOUT)
@@ -127,7 +127,7 @@ def run_loop(
             actions.press(key, display, now)
 
 
-def _elapsed(source: Source, stats: RunStats, latest: FrameReadings | None) -> float:
+def _elapsed_seconds(source: Source, stats: RunStats, latest: FrameReadings | None) -> float:
     """Seconds of a file by its own time, until it has ended; of a camera by the clock."""
     if source.live or latest is None or source.state.kind == "ended":
         return stats.seconds(time.monotonic())

@@ -24,13 +24,13 @@ class DetectTimer:
         self.milliseconds: float | None = None
 
     def wrap(self, detect: Detect) -> Detect:
-        def timed(image: Image) -> tuple[Face, ...]:
+        def detect_timed(image: Image) -> tuple[Face, ...]:
             started = time.perf_counter()
             faces = detect(image)
             self.milliseconds = _milliseconds_since(started) + (self.milliseconds or 0)
             return faces
 
-        return timed
+        return detect_timed
 
 
 class Reader:
@@ -103,8 +103,8 @@ class Reader:
                     time=frame.time,
                 )
             )
-        self._smoother.keep(frame.time)
-        self._qualities.keep(face.track for face in faces)
+        self._smoother.forget_old(frame.time)
+        self._qualities.forget_others(face.track for face in faces)
         self._previous = {reading.track: reading for reading in readings}
         total = 1000 * (time.monotonic() - frame.captured)
         latency = Latency(self._timer.milliseconds, classify, total, find)

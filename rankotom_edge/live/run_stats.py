@@ -4,7 +4,7 @@ from collections import deque
 
 import numpy as np
 
-WINDOW = 1.0  # seconds that the frame rate on screen is averaged over
+WINDOW = 1.0  # seconds that the frame rate on screen is averaged over; chosen by eye
 MAX_LATENCIES = 10_000  # kept for the summary: the last five minutes of a camera
 
 

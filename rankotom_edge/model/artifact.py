@@ -91,11 +91,9 @@ def read_artifact(path: Path) -> Artifact:
         # ONNX Runtime prints when a name in its error message is not valid text.
         with redirect_stdout(io.StringIO()):
             session = open_session(path, optimise=False)
-        card = _checked_card(session, content, path)
+        card = _read_card(session, content, path)
     except UnicodeDecodeError as error:
-        raise RankotomError(
-            f"{path} has bytes that are no text among its words. {EXPORT_AGAIN}"
-        ) from error
+        raise RankotomError(f"{path} has text that is not valid UTF-8. {EXPORT_AGAIN}") from error
     return Artifact(
         card=card,
         path=path,
@@ -105,7 +103,7 @@ def read_artifact(path: Path) -> Artifact:
     )
 
 
-def _checked_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
+def _read_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
     try:
         if EXTERNAL_DATA in content:
             raise RankotomError(

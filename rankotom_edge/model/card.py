@@ -63,7 +63,7 @@ class CropContract:
     def from_json(cls, saved: Mapping[str, Any]) -> CropContract:
         size, channels = int(saved["size"]), saved["channels"]
         if size < 1 or channels not in (1, 3):
-            raise ValueError("a size of at least 1 and 1 or 3 channels")
+            raise ValueError("needs a size of at least 1 and 1 or 3 channels")
         return cls(size, channels, Framing.from_json(saved["framing"]))
 
 
@@ -179,7 +179,7 @@ def _parse(name: str, text: str) -> Any:
         return _PARSERS.get(name, str)(text)
     except UNREADABLE as error:
         raise RankotomError(
-            f"its {name} does not read: {_shorten(text)!r} ({error}). {EXPORT_AGAIN}"
+            f"its {name} cannot be read: {_shorten(text)!r} ({error}). {EXPORT_AGAIN}"
         ) from error
 
 
@@ -195,14 +195,14 @@ def _finite_number(digits: str) -> float:
     """Refuse Infinity, NaN and 1e999, which Python reads but cannot write as JSON."""
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"a number in place of {digits}")
+        raise ValueError(f"needs a finite number, not {digits}")
     return number
 
 
 def _labels(text: str) -> tuple[str, ...]:
     names = _load_json(text)
     if not isinstance(names, list) or not names:
-        raise ValueError("a list of names")
+        raise ValueError("needs a list of names")
     return as_classes(names, len(names))
 
 
@@ -211,10 +211,10 @@ def _quantization(text: str) -> Mapping[str, Any]:
     if record:
         kept = record["layers_in_fp32"]
         if not (isinstance(kept, list) and all(isinstance(layer, str) for layer in kept)):
-            raise ValueError("the layers in FP32 as a list of names")
+            raise ValueError("needs the layers in FP32 as a list of names")
         FacesUsed.from_json(record["judged_on"])
         if not isinstance(record["ece_checked"], bool):
-            raise ValueError("whether ECE was checked")
+            raise ValueError("ece_checked needs true or false")
         if change := record.get("change"):
             _check_numbers(change[name] for name in ("accuracy", "ece", "aece", "flips"))
     return record
@@ -223,28 +223,28 @@ def _quantization(text: str) -> Mapping[str, Any]:
 def _targets(text: str) -> tuple[str, ...]:
     names = _load_json(text)
     if not (isinstance(names, list) and all(name in TARGETS for name in names)):
-        raise ValueError(f"a list of {', '.join(TARGETS)}")
+        raise ValueError(f"needs a list of {', '.join(TARGETS)}")
     return tuple(names)
 
 
 def _temperature(text: str) -> float:
     temperature = float(text)
     if not (math.isfinite(temperature) and temperature > 0):
-        raise ValueError("a number above 0")
+        raise ValueError("needs a number above 0")
     return temperature
 
 
 def _offsets(text: str) -> tuple[float, ...]:
     offsets = _load_json(text)
     if not isinstance(offsets, list):
-        raise ValueError("a list of numbers")
+        raise ValueError("needs a list of numbers")
     _check_numbers(offsets)
     return tuple(float(each) for each in offsets)
 
 
 def _precision(text: str) -> str:
     if text not in PRECISIONS:
-        raise ValueError(f"one of {', '.join(PRECISIONS)}")
+        raise ValueError(f"needs one of {', '.join(PRECISIONS)}")
     return text
 
 
@@ -255,14 +255,14 @@ def _flag(text: str) -> bool:
 def _record(text: str) -> Mapping[str, Any]:
     record = _load_json(text)
     if not isinstance(record, dict):
-        raise ValueError("a JSON object")
+        raise ValueError("needs a JSON object")
     return record
 
 
 def _check_numbers(values: Iterable[object]) -> None:
     for value in values:
         if not isinstance(value, (int, float)):
-            raise ValueError(f"a number in place of {value!r}")
+            raise ValueError(f"needs a number, not {value!r}")
 
 
 def _recipe(text: str) -> Mapping[str, Any]:

@@ -124,13 +124,13 @@ def fastest_classifier(
     folder = engines_folder(engines)
     if wanted == "tensorrt" or (wanted == "auto" and has_engines(folder)):
         try:
-            return _checked(Classifier(artifact, engine=open_engine(artifact, folder))), None
+            return _check_or_close(Classifier(artifact, engine=open_engine(artifact, folder))), None
         except RankotomError as error:
             reasons.append(str(error))
     for provider in _gpu_providers(wanted, artifact.card):
         if provider in here:
             try:
-                classifier = _checked(Classifier(artifact, threads, provider))
+                classifier = _check_or_close(Classifier(artifact, threads, provider))
             except RankotomError as error:
                 if provider == wanted == "cuda":
                     raise
@@ -151,7 +151,7 @@ def _gpu_providers(wanted: Provider | Literal["auto"], card: ModelCard) -> tuple
     return ("cuda",)
 
 
-def _checked(classifier: Classifier) -> Classifier:
+def _check_or_close(classifier: Classifier) -> Classifier:
     try:
         classifier.check_runs()
     except RankotomError:

@@ -1,15 +1,19 @@
 """Writes readings as JSON lines, one frame per line, to a file or standard output."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from calib.errors import RankotomError
-from rankotom_edge.readings.frame_readings import FrameReadings
+
+if TYPE_CHECKING:  # every help page imports this module
+    from rankotom_edge.readings.frame_readings import FrameReadings
 
 STDOUT = "-"
 

@@ -102,7 +102,7 @@ class Reference:
 
     @classmethod
     def of(cls, model: MeasuredModel) -> Reference:
-        """Empty where the model file has no such tables."""
+        """The counts are empty if the model file has no such tables."""
         bins = model.evaluation.reliability
         predicted = {emotion.name: emotion.predicted for emotion in model.evaluation.per_class}
         return cls(
@@ -112,7 +112,7 @@ class Reference:
         )
 
     @property
-    def known(self) -> bool:
+    def has_counts(self) -> bool:
         return bool(self.confidences.any() and self.labels.any())
 
     def sample(self, reading: Reading, time: float) -> Sample:
@@ -149,7 +149,7 @@ class DriftMonitor:
         self._readings = 0
         self._part: str | None = None  # the cause of the present drift
         self._began = 0.0  # the present drift, in the source's time
-        self._drift = self._undrifted(())
+        self._drift = self._steady_status(())
 
     @property
     def drift(self) -> DriftStatus:
@@ -163,7 +163,7 @@ class DriftMonitor:
                 self._add(reading, now)
 
     def _add(self, reading: Reading, now: float) -> None:
-        if not self._reference.known:
+        if not self._reference.has_counts:
             return
         sample = self._reference.sample(reading, now)
         self._samples[reading.track] = sample
@@ -177,31 +177,31 @@ class DriftMonitor:
         elif self._readings % TEST_EVERY == 0:
             self._drift = self._test()
         else:
-            self._drift = self._undrifted(tuple(self._samples.values()))
+            self._drift = self._steady_status(tuple(self._samples.values()))
 
     def _test(self) -> DriftStatus:
         samples = tuple(self._samples.values())
         onset = find_onset([one.poor for one in samples])
-        if onset is not None and in_most(onset.part, self._recent):
+        if onset is not None and is_in_most(onset.part, self._recent):
             since = samples[onset.start :]
             confidences = self._reference.count_confidences(since)
             if len(since) >= MIN_FACES and has_shifted(confidences, self._reference.confidences):
                 self._part, self._began = onset.part, since[0].time
-                return self._drifted(since, CAUSES[onset.part])
-        return self._undrifted(samples)
+                return self._drifted_status(since, CAUSES[onset.part])
+        return self._steady_status(samples)
 
     def _check_cause(self, part: str) -> DriftStatus:
         """A drift lasts until its cause is gone; the test is not repeated."""
-        if in_most(part, self._recent):
+        if is_in_most(part, self._recent):
             since = [one for one in self._samples.values() if one.time >= self._began]
-            return self._drifted(since, CAUSES[part])
+            return self._drifted_status(since, CAUSES[part])
         for track, sample in list(self._samples.items()):
             if part in sample.poor:
                 del self._samples[track]
         self._part = None
-        return self._undrifted(tuple(self._samples.values()))
+        return self._steady_status(tuple(self._samples.values()))
 
-    def _drifted(self, samples: Sequence[Sample], cause: str) -> DriftStatus:
+    def _drifted_status(self, samples: Sequence[Sample], cause: str) -> DriftStatus:
         """``since`` is counted back from the clock now: a board without a battery gets the right
         time only some time after it has started."""
         now = self._clock()
@@ -209,9 +209,9 @@ class DriftMonitor:
         words = f"confidence has drifted: {cause} since {time_text(since, now)}"
         return DriftStatus("drifted", self._index(samples), len(samples), words, cause, since)
 
-    def _undrifted(self, samples: Sequence[Sample]) -> DriftStatus:
+    def _steady_status(self, samples: Sequence[Sample]) -> DriftStatus:
         count, reference = len(samples), self._reference
-        if not reference.known:
+        if not reference.has_counts:
             words = "the model's file does not say what is usual"
             return DriftStatus("learning", None, 0, words, None, None)
         if count < MIN_FACES:
@@ -221,7 +221,7 @@ class DriftMonitor:
         if not has_shifted(reference.count_confidences(samples), reference.confidences):
             return steady
         onset = find_onset([one.poor for one in samples])
-        if onset is not None and in_most(onset.part, self._recent):
+        if onset is not None and is_in_most(onset.part, self._recent):
             cause = CAUSES[onset.part]
             return replace(steady, words=f"not quite as measured: {cause}", cause=cause)
         if stability_index(reference.count_labels(samples), reference.labels) < LARGE_SHIFT:
@@ -246,7 +246,7 @@ def find_onset(poor: Sequence[Collection[str]]) -> Onset | None:
     return best
 
 
-def in_most(part: str, poor: Iterable[Collection[str]]) -> bool:
+def is_in_most(part: str, poor: Iterable[Collection[str]]) -> bool:
     shown = [part in one for one in poor]
     return 2 * sum(shown) > len(shown)
 

@@ -1,7 +1,7 @@
-"""Whether two histograms come from the same population: by how much they differ, and by chance.
+"""Whether two histograms come from the same population: how much they differ, and if by chance.
 
-The population stability index says by how much. The bound of Dvoretzky, Kiefer and Wolfowitz on
-Kolmogorov and Smirnov's distance says how likely chance is; it also holds for small samples.
+The population stability index says how much. The bound of Dvoretzky, Kiefer and Wolfowitz on the
+Kolmogorov-Smirnov distance says how likely chance alone is; it also holds for small samples.
 """
 
 import math
@@ -43,11 +43,11 @@ def merge_bins(reference: Counts) -> Counts:
 
 
 def p_value(counts: Counts, reference: Counts) -> float:
-    """An upper bound on how often two samples of one population differ by as much:
+    """An upper bound on the probability that two samples of one population differ this much:
 
         p = 2 exp(-2 D^2 n m / (n + m)),  D = max |F_n - F_m|
 
-    Massart's constant 2 is proven for one sample; for two, a test draws samples and counts. Binned
+    Massart's constant 2 is proven for one sample; for two, a test simulates it. Binned
     confidence differs by no more than confidence itself, so the bound holds for bins too.
     """
     faces, measured = int(counts.sum()), int(reference.sum())

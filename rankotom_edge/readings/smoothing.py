@@ -17,8 +17,8 @@ with makes single frames too sure, because the likeliest class is the one that n
 average removes that. To average probabilities instead makes the model underconfident, as it does in
 ensembles (Rahaman and Thiery 2021).
 
-``python -m train.experiments.smoothing --model ferplus-int8`` films the faces of FERPlus valid with
-a shaking, noisy camera at 30 frames a second and prints, as means over the frames:
+``python -m train.experiments.smoothing --model ferplus-int8`` simulates a shaking, noisy camera at
+30 frames a second on the faces of FERPlus valid and prints, as means over the frames:
 
                   ECE      AECE     NLL     right    sure     label changes a minute
     raw           2.07 %   1.99 %   0.479   82.3 %   82.8 %   136
@@ -107,7 +107,7 @@ class Smoother:
             _update(known, shares, logs, time)
         return np.array(known.average.probabilities)
 
-    def keep(self, time: float) -> None:
+    def forget_old(self, time: float) -> None:
         """Forget the faces that were last seen more than ``MAX_GAP`` before ``time``."""
         self._tracks = {
             track: state

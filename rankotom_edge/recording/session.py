@@ -53,7 +53,7 @@ class Session:
             for number, line in enumerate(file, start=1):
                 if not line.endswith(b"\n"):
                     return
-                with _errors_named(file.name, number):
+                with _explain_damage(file.name, number):
                     frame = json.loads(line, parse_constant=_reject_constant)
                 yield frame
 
@@ -67,7 +67,7 @@ class Session:
     def frames(self) -> Iterator[FrameReadings]:
         """Every frame that has both its readings and, with video, its image."""
         for number, (line, image) in enumerate(zip(self.lines(), self.images(), strict=False), 1):
-            with _errors_named(self.folder / READINGS, number):
+            with _explain_damage(self.folder / READINGS, number):
                 readings = _frame_readings(line, image)
             yield readings
 
@@ -76,7 +76,7 @@ def read_session(folder: Path) -> Session:
     """``folder`` is a session, or a folder that holds a single one."""
     folder = _session_folder(folder)
     path = folder / METADATA
-    with _open(path) as file, _errors_named(path):
+    with _open(path) as file, _explain_damage(path):
         metadata = json.load(file)
         if int(metadata["format"]) > FORMAT:
             raise RankotomError(
@@ -154,7 +154,7 @@ def _reject_constant(constant: str) -> float:
 
 
 @contextmanager
-def _errors_named(path: Path | str, line: int | None = None) -> Iterator[None]:
+def _explain_damage(path: Path | str, line: int | None = None) -> Iterator[None]:
     """Turns what damaged JSON causes into an error that names the file and the line."""
     try:
         yield

@@ -14,7 +14,7 @@ from rankotom_edge.frame import Image
 from rankotom_edge.sources.playback_source import Clip, TimedImage
 from rankotom_edge.sources.source_parser import IMAGE_SUFFIXES
 
-# Chosen by eye: slow for the frames of a video, fast for photographs.
+# Chosen by eye, between the rates that suit the frames of a video and photographs.
 IMAGES_PER_SECOND = 10.0
 
 PNG_START, PNG_END = b"\x89PNG", b"IEND\xaeB`\x82"

@@ -24,7 +24,7 @@ SCHEMES_WITH_KEY_FRAMES = ("udp", "rtsp", "rtsps")
 FASTEST = 240.0  # webm files and RTSP cameras of unknown rate report 1000 or 90000 fps
 
 # With n threads FFmpeg delays the video by n - 1 frames; with one thread it delays none and costs
-# less CPU in total. Decoding runs beside the loop anyway.
+# less CPU in total. Decoding runs in a thread of its own anyway.
 ONE_THREAD = [cv2.CAP_PROP_N_THREADS, 1]
 
 

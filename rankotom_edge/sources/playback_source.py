@@ -101,7 +101,7 @@ class PlaybackSource(Source):
                 return None
             self.late = max(0.0, -due_in)
         frame, self._next = self._next, None
-        # Latency counts from here: time spent decoded and waiting in the queue is not ours.
+        # Latency counts from here, without the time that a decoded frame waits in the queue.
         frame.captured = self._clock()
         return frame
 

@@ -111,7 +111,7 @@ class ReconnectingSource(Source):
                 self._queue.finish(self._open_error())
                 return
             attempt = 0
-            while self._wanted():
+            while self._is_wanted():
                 attempt += 1
                 delay = retry_delay(attempt)
                 self._attempt_at = self._clock() + delay
@@ -125,7 +125,7 @@ class ReconnectingSource(Source):
         finally:
             self._queue.finish()
 
-    def _wanted(self) -> bool:
+    def _is_wanted(self) -> bool:
         return not self._closing.is_set() and not program_has_ended()
 
     def _play_first(self) -> None:
@@ -140,7 +140,7 @@ class ReconnectingSource(Source):
         """A device opens at once or not at all; a stream may take long."""
         if not self._patience:
             return self._open_capture()
-        return CancellableOpen(self._open_capture, self._patience).wait(self._wanted)
+        return CancellableOpen(self._open_capture, self._patience).wait(self._is_wanted)
 
     def _play(self) -> float:
         """Read until the source is lost or closed. Returns the seconds between its first and last
@@ -148,7 +148,7 @@ class ReconnectingSource(Source):
         with releasing(self._open()) as capture:
             self._opened = capture.isOpened()
             started = last = self._clock()
-            while self._wanted() and capture.grab():
+            while self._is_wanted() and capture.grab():
                 captured = self._clock()
                 image = retrieve_image(capture)
                 if image is not None:

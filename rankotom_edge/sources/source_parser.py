@@ -49,7 +49,7 @@ def parse_source(text: str) -> SourceSpec:
     path = os.path.expanduser(text)
     if os.path.exists(path):
         return _path(text, path)
-    return _device(given) or _url(given) or _pipeline(given) or _glob(given) or _nothing(given)
+    return _device(given) or _url(given) or _pipeline(given) or _glob(given) or _no_source(given)
 
 
 def _camera(number: int) -> SourceSpec:
@@ -58,7 +58,7 @@ def _camera(number: int) -> SourceSpec:
 
 def _path(given: str, path: str) -> SourceSpec:
     if not os.path.exists(path):
-        _nothing(given)
+        _no_source(given)
     absolute = os.path.abspath(path)
     mode = os.stat(absolute).st_mode
     if stat.S_ISCHR(mode):
@@ -115,7 +115,7 @@ def _no_camera(given: str) -> NoReturn:
     raise RankotomError(f"{given} is a device, but not a camera. {WHAT_TO_GIVE}")
 
 
-def _nothing(given: str) -> NoReturn:
+def _no_source(given: str) -> NoReturn:
     raise RankotomError(
         f"There is no source {given!r}: no such file or folder, and no other kind of source. "
         f"{WHAT_TO_GIVE}"

@@ -30,7 +30,7 @@ def is_stale(display: Display) -> bool:
 
 
 def shown_readings(display: Display) -> tuple[Reading, ...]:
-    """Raw or smoothed, as the keys have it; none of a stale picture."""
+    """Raw or smoothed, as the b key chose; none if the picture is stale."""
     if display.latest is None or is_stale(display):
         return ()
     smoothed = display.controls.smoothed

@@ -234,7 +234,7 @@ def test_a_change_on_the_limit_is_not_settled_by_any_number_of_faces(faces: int)
     assert doubt.endswith("too few to be sure; it is too close to the limit for more to settle it.")
 
 
-def test_more_than_a_million_faces_can_be_advised_to_those_who_have_some() -> None:
+def test_with_many_faces_the_advice_may_exceed_a_million() -> None:
     drift = hand_made_drift({"ece": 0.003}, {"ece": Interval(-0.002, 0.008)})
     drift = dataclasses.replace(drift, reference=dataclasses.replace(drift.reference, n=2_000_000))
     assert "about 13,000,000 would settle it" in judge(drift).unsure[0]

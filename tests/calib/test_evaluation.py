@@ -73,7 +73,7 @@ def test_a_value_that_equals_its_floor_but_for_rounding_is_consistent() -> None:
     assert Estimate(0.1 + 0.2, None, Floor(mean=0.1, p95=0.3)).consistent is True
 
 
-def test_each_class_tells_what_is_claimed_and_what_is_true() -> None:
+def test_each_class_has_its_confidence_and_its_precision() -> None:
     calm, glad, sad = evaluate(tiny(), resamples=10).per_class
     assert (calm.name, calm.count, calm.accuracy) == ("calm", 1, 1.0)
     assert (calm.predicted, calm.precision) == (2, 0.5)

@@ -27,7 +27,7 @@ def test_the_file_appears_when_the_block_ends(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
 
 
-def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):

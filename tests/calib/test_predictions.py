@@ -17,7 +17,7 @@ def test_confidence_and_predicted_class_are_read_off_the_rows() -> None:
     assert len(predictions) == 2
 
 
-def test_the_first_of_equal_winners_is_predicted() -> None:
+def test_of_equal_probabilities_the_first_class_is_predicted() -> None:
     assert Predictions(np.array([[0.2, 0.4, 0.4]]), np.array([2])).predicted.tolist() == [1]
 
 
@@ -46,7 +46,7 @@ def test_the_arrays_are_read_only_copies() -> None:
         predictions.probabilities[0, 0] = 0
 
 
-def test_logits_keep_their_winner_where_the_softmax_rounds_to_a_tie() -> None:
+def test_logits_decide_where_the_softmax_rounds_to_a_tie() -> None:
     logits = np.array([[1.0, 1.0 + 2**-52]])
     predictions = Predictions.from_logits(logits, [1], temperature=20.0)
     assert predictions.probabilities[0].tolist() == [0.5, 0.5]
@@ -54,7 +54,7 @@ def test_logits_keep_their_winner_where_the_softmax_rounds_to_a_tie() -> None:
 
 
 def test_logits_of_another_model_are_refused() -> None:
-    with pytest.raises(RankotomError, match="disagree about the winner, first in row 1"):
+    with pytest.raises(RankotomError, match="disagree about the highest class, first in row 1"):
         Predictions(ROWS, LABELS, logits=np.array([[5.0, 0, 0], [5.0, 0, 0]]))
     with pytest.raises(RankotomError, match=r"logits have shape \(1, 3\)"):
         Predictions(ROWS, LABELS, logits=np.zeros((1, 3)))

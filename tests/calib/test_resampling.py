@@ -12,7 +12,7 @@ from calib.blends import top2_match, vote_distance
 from calib.errors import RankotomError
 from calib.intervals import Interval
 from calib.predictions import Predictions
-from calib.resampling import bootstrap, ceiling, class_bootstrap, floor, paired_bootstrap
+from calib.resampling import bootstrap, class_bootstrap, floor, paired_bootstrap, worst_value
 
 MakePredictions: TypeAlias = Callable[..., Predictions]
 
@@ -128,7 +128,7 @@ def test_one_face_that_is_right_leaves_everything_open() -> None:
 def test_intervals_stay_within_what_the_metric_can_be(make_predictions: MakePredictions) -> None:
     for seed in range(5):
         for name, interval in bootstrap(make_predictions(faces=12, seed=seed), 100).items():
-            assert 0 <= interval.low <= interval.high <= ceiling(name)
+            assert 0 <= interval.low <= interval.high <= worst_value(name)
 
 
 def test_large_bins_and_compounds_have_an_interval_only_where_there_are_some() -> None:

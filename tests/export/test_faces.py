@@ -43,7 +43,7 @@ def test_a_data_set_with_other_labels_or_none_is_refused(
         labelled_faces(unlabelled, tiny_card.crop, EMOTIONS, tmp_path)
 
 
-def test_the_hash_tells_other_pixels_other_labels_and_another_order() -> None:
+def test_the_hash_depends_on_pixels_labels_and_their_order() -> None:
     pixels = np.arange(32, dtype=np.uint8).reshape(2, 1, 4, 4)
     labels = np.array([0, 1])
     same = faces_hash(pixels.copy(), labels.copy())

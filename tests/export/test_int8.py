@@ -16,10 +16,10 @@ from export.int8 import (
     U8S8,
     Scheme,
     activation_ranges,
-    evenly_spaced,
     find_layers,
     prepare,
     quantize,
+    sample_evenly,
     scheme_for,
 )
 from export.tensorrt.graph_rules import tensorrt_problems
@@ -258,7 +258,7 @@ def test_the_embedded_models_are_what_their_cards_say(name: str, tmp_path: Path)
 
 def test_calibration_faces_come_from_the_whole_data_set() -> None:
     faces = np.arange(1000, dtype=np.int64).astype(np.uint8)[:, None]
-    chosen: NDArray[np.uint8] = evenly_spaced(faces, 10)
+    chosen: NDArray[np.uint8] = sample_evenly(faces, 10)
     assert len(chosen) == 10
     assert (chosen[0], chosen[-1]) == (faces[0], faces[-1])
-    assert len(evenly_spaced(faces, 5000)) == 1000
+    assert len(sample_evenly(faces, 5000)) == 1000

@@ -80,7 +80,7 @@ def test_every_calibration_is_tried_and_the_least_nll_is_kept(int8: SmallerModel
     assert best.degradation == int8.search.candidate.degradation
 
 
-def test_the_drift_tells_all_that_the_report_shows(int8: SmallerModel, fp32: Artifact) -> None:
+def test_the_drift_has_all_that_the_report_shows(int8: SmallerModel, fp32: Artifact) -> None:
     drift = int8.judgement.drift
     assert drift is not None
     assert drift.reference.temperature == fp32.card.temperature
@@ -93,7 +93,7 @@ def test_the_drift_tells_all_that_the_report_shows(int8: SmallerModel, fp32: Art
     json.dumps(int8.as_json(), allow_nan=False)
 
 
-def test_the_file_answers_as_the_gate_heard_it(int8: SmallerModel, judge: LabelledJudge) -> None:
+def test_the_file_predicts_as_the_gate_measured(int8: SmallerModel, judge: LabelledJudge) -> None:
     assert int8.artifact is not None
     assert int8.judgement.drift is not None
     scores = Classifier(int8.artifact).classify(judge.held_out.pixels)
@@ -133,7 +133,7 @@ def test_ranges_that_are_too_narrow_for_faces_are_caught(
     noise in place of faces do not come this far: test_judges.py, test_photos.py."""
     random = np.random.default_rng(0)
     noise = random.integers(126, 130, judge.calibration.pixels.shape, dtype=np.uint8)
-    monkeypatch.setattr("export.int8.evenly_spaced", lambda faces, count: noise[:64])
+    monkeypatch.setattr("export.int8.sample_evenly", lambda faces, count: noise[:64])
     smaller = make_smaller_model(
         fp32, judge, "int8", "x86", tmp_path / "out.onnx", allow_slower=True
     )

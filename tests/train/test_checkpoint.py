@@ -78,7 +78,7 @@ def test_a_write_that_fails_half_way_leaves_the_previous_checkpoint_intact(
     save(path, recipe, epoch=1)
     before = path.read_bytes()
     with (
-        pytest.raises(RankotomError, match="epoch 2 can't be written") as error,
+        pytest.raises(RankotomError, match="epoch 2 cannot be written") as error,
         files_of_at_most(100_000),
     ):
         save(path, recipe, epoch=2, width=200_000)
@@ -97,7 +97,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     except FileNotFoundError:
         mounted = False
     if not mounted:
-        pytest.skip("a file system of 400 KB can't be mounted here")
+        pytest.skip("a file system of 400 KB cannot be mounted here")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -108,14 +108,14 @@ def test_a_full_disk_is_a_clear_error_and_no_checkpoint_is_lost(
     path = small_disk / "checkpoint.safetensors"
     save(path, recipe, epoch=1)
     before = path.read_bytes()
-    with pytest.raises(RankotomError, match=r"epoch 2 can't be written.*intact.*Free some space"):
+    with pytest.raises(RankotomError, match=r"epoch 2 cannot be written.*intact.*Free some space"):
         save(path, recipe, epoch=2, width=200_000)
     assert path.read_bytes() == before
     assert load_checkpoint(path).epoch == 1
 
 
 def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
-    with pytest.raises(RankotomError, match=r"epoch 1 can't be written to .*gone"):
+    with pytest.raises(RankotomError, match=r"epoch 1 cannot be written to .*gone"):
         save(tmp_path / "gone" / "checkpoint.safetensors", recipe)
 
 
@@ -123,7 +123,7 @@ def test_a_truncated_checkpoint_is_a_clear_error(tmp_path: Path, recipe: Recipe)
     path = tmp_path / "checkpoint.safetensors"
     save(path, recipe)
     os.truncate(path, path.stat().st_size - 10)
-    with pytest.raises(RankotomError, match="can't be read as a checkpoint"):
+    with pytest.raises(RankotomError, match="cannot be read as a checkpoint"):
         load_checkpoint(path)
 
 

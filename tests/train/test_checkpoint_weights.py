@@ -125,7 +125,7 @@ def test_weights_of_another_network_are_a_clear_error(tmp_path: Path) -> None:
     assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
 
 
-class Unwelcome:
+class RunsCode:
     """What a .pth from anywhere may hold: code that runs when it is read."""
 
     ran = False
@@ -138,8 +138,8 @@ def test_a_pth_that_would_run_code_is_refused_and_does_not_run(tmp_path: Path) -
     import train.checkpoint
 
     path = tmp_path / "resnet18.pth"
-    torch.save({"conv1.weight": Unwelcome()}, path)
-    with pytest.raises(RankotomError, match="can't be read as weights"):
+    torch.save({"conv1.weight": RunsCode()}, path)
+    with pytest.raises(RankotomError, match="cannot be read as weights"):
         load_weights(path, build_network("edge-narrow", channels=1, classes=8, dropout=0.0))
     assert train.checkpoint.FORMAT == "1"
 
@@ -147,9 +147,9 @@ def test_a_pth_that_would_run_code_is_refused_and_does_not_run(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "can't be read as weights"),
-        (b"not weights at all", "can't be read as weights"),
-        (None, "can't be read as weights.*No such file"),
+        (b"", "cannot be read as weights"),
+        (b"not weights at all", "cannot be read as weights"),
+        (None, "cannot be read as weights.*No such file"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".pth", ".safetensors"])

@@ -1,6 +1,5 @@
 """One step against a plain implementation of the paper, and the parts of the loop around it."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -180,28 +179,6 @@ def test_a_soft_pseudo_label_is_trained_on_as_it_is(
     targets = torch.cat([batch.targets, logits[8:].softmax(dim=1)])
     expected = focal(logits, targets, gamma=2.0, alpha=0.25).mean()
     torch.testing.assert_close(step(soft, network, batch, ALL, alone).loss, expected)
-
-
-def test_blends_ranked_by_targets_leave_the_batch_norms_of_the_originals_alone(
-    recipe: Recipe, faces: TrainingFaces, alone: Ranks
-) -> None:
-    recipe = replace(recipe, face_recognition=False)
-    batch = replace(first_batch(recipe, faces, alone), fr=None)
-    torch.manual_seed(0)
-    network = build_network("edge-narrow", channels=1, classes=4, dropout=0.0)
-    before = copy.deepcopy(network.state_dict())
-
-    def statistics(recipe: Recipe) -> dict[str, Tensor]:
-        network.load_state_dict(before)
-        step(recipe, network, batch, ALL, alone).loss.backward()
-        return {key: value.clone() for key, value in network.named_buffers()}
-
-    without = statistics(replace(recipe, blends=False))
-    ranked = statistics(replace(recipe, ranking="targets"))
-    fixed = statistics(recipe)
-    assert all(torch.equal(ranked[key], without[key]) for key in without)
-    assert not torch.equal(fixed["bn1.running_mean"], without["bn1.running_mean"])
-    assert network.training
 
 
 def test_prediction_is_at_the_size_asked_for_and_one_row_a_face(alone: Ranks) -> None:

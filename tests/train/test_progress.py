@@ -124,7 +124,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(
 def test_a_folder_that_cannot_be_created_is_a_clear_error(tmp_path: Path, recipe: Recipe) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(RankotomError, match=r"file/run can't be created.*--run"),
+        pytest.raises(RankotomError, match=r"file/run cannot be created.*--run"),
         RunLog(tmp_path / "file" / "run", recipe, done=0, enabled=True),
     ):
         pass

@@ -162,8 +162,8 @@ def test_the_parts_of_all_ranks_are_the_whole(world: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("count", "world", "together", "words"),
     [
-        (64, 3, 1, "64 faces of a batch can't be divided equally among 3 processes. Change"),
-        (6, 2, 2, "6 faces of a batch can't be divided equally among 2 processes, in pairs"),
+        (64, 3, 1, "64 faces of a batch cannot be divided equally among 3 processes. Change"),
+        (6, 2, 2, "6 faces of a batch cannot be divided equally among 2 processes, in pairs"),
         (7, 1, 2, "among 1 process, in pairs"),
     ],
 )

@@ -124,5 +124,5 @@ def test_as_a_command_bad_input_ends_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
-    assert "can't be read as a checkpoint" in done.stderr
+    assert "cannot be read as a checkpoint" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -259,7 +259,7 @@ def _read_affectnet(root: Path, split: Split) -> tuple[int, FaceSet]:
             label = int(np.load(annotation, allow_pickle=False).item())
         except (OSError, ValueError) as error:
             raise RankotomError(
-                f"The label of {picture} can't be read from {annotation}: {error}."
+                f"The label of {picture} cannot be read from {annotation}: {error}."
             ) from error
         if 0 <= label < len(AFFECTNET_LABELS):
             files.append(picture)

@@ -3,8 +3,8 @@
     python -m train.experiments.ablation --run runs/ablation       # or: make ablation
     python -m train.experiments.ablation --departures
 
-With ``--start EPOCHS`` all variants of a seed continue from one network that was trained for so
-many epochs by cross-entropy alone. ``--departures`` measures instead, one at a time, what our own
+With ``--start EPOCHS`` all variants of a seed continue from one network, trained for that number
+of epochs by cross-entropy alone. ``--departures`` measures instead, one at a time, what our own
 recipes (train/recipe.py) do differently from the paper.
 
 Every run is measured on the reporting half of FERPlus valid, without a temperature: the question is
@@ -67,7 +67,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "Rank-O-ToM": {},
 }
 PLAIN = VARIANTS["cross-entropy"]
-# Close to our recipe's, without the darkening, which helps with cameras and not on FERPlus.
+# Close to our recipe's, without the darkening, which is meant for cameras. Chosen by eye.
 STRONGER = Strength(shift=0.06, rotation=12.0, scale=0.1, light=0.15, erase=0.3)
 # All parts of the paper as our recipe weighs them: few partners, soft pseudo-labels.
 FEWER: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""How often a covered mouth is noticed, and the table of edges by which it is.
+"""How often a covered mouth is noticed; fits the table of edges that decides it.
 
     python -m train.experiments.covered_mouths           # each cover, and bare faces
     python -m train.experiments.covered_mouths --fit     # fit the table first
@@ -128,7 +128,7 @@ def main(
     without: Annotated[str, typer.Option(help="Covers to leave out of the fit: fist,palm")] = "",
     every: Annotated[int, typer.Option(min=1, help="Use only every n-th face.")] = 1,
 ) -> None:
-    """Print how often a mouth is called hidden, with each cover and without one."""
+    """Print how often a mouth is called covered, with each cover and without one."""
     cv2.setNumThreads(1)
     folder, console = data_folder(data), Console()
     valid, lfw = load_dataset("ferplus", folder, "valid"), load_dataset("lfw", folder, "train")

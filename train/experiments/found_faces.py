@@ -1,6 +1,6 @@
 """How many faces are found: in the photographs of UTKFace and LFW, and how many people in a video.
 
-    python -m train.experiments.found_faces --video street.mp4
+    python -m train.experiments.found_faces --video VIDEO
 
 UTKFace's faces fill the picture, LFW's have room around them. A video with something that is not a
 face, such as a printed skull, shows whether the detector's mistakes get a number.

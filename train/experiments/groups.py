@@ -66,7 +66,7 @@ def read_largest(reader: Reader, picture: Image) -> Reading | None:
     return max(readings, key=lambda reading: reading.face.box[2], default=None)
 
 
-def photograph(reader: Reader, person: Person, random: np.random.Generator) -> Photograph:
+def read_photograph(reader: Reader, person: Person, random: np.random.Generator) -> Photograph:
     picture = read_picture(person.file)
     reading = read_largest(reader, picture)
 
@@ -84,7 +84,7 @@ GROUPINGS: dict[str, Callable[[Person], str]] = {
 }
 
 
-def share(flags: Sequence[bool]) -> str:
+def share_text(flags: Sequence[bool]) -> str:
     """A share in per cent with its 95 % interval."""
     if not flags:
         return "–"
@@ -92,7 +92,7 @@ def share(flags: Sequence[bool]) -> str:
     return f"{100 * np.mean(flags):.1f} ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
 
 
-def mean(values: Sequence[float]) -> str:
+def mean_text(values: Sequence[float]) -> str:
     """A mean in per cent with its 95 % interval."""
     if len(values) < 2:
         return "–"
@@ -111,17 +111,17 @@ def summary_table(photographs: Sequence[Photograph]) -> str:
         "same when jittered",
     )
     rows = []
-    for name, members in by_group(photographs):
+    for name, members in group_photographs(photographs):
         readings = [one.reading for one in members if one.reading is not None]
         rows.append(
             (
                 name,
                 f"{len(members):,}",
-                share([one.reading is not None for one in members]),
-                share([reading.verdict == "sure" for reading in readings]),
-                mean([reading.confidence for reading in readings]),
-                share([one.same_mirrored for one in members if one.same_mirrored is not None]),
-                share([one.same_jittered for one in members if one.same_jittered is not None]),
+                share_text([one.reading is not None for one in members]),
+                share_text([reading.verdict == "sure" for reading in readings]),
+                mean_text([reading.confidence for reading in readings]),
+                share_text([one.same_mirrored for one in members if one.same_mirrored is not None]),
+                share_text([one.same_jittered for one in members if one.same_jittered is not None]),
             )
         )
     return markdown(columns, rows)
@@ -132,9 +132,9 @@ def kind_table(photographs: Sequence[Photograph], kind: Callable[[Reading], str 
     found = [one.reading for one in photographs if one.reading is not None]
     kinds = [name for name, _ in Counter(filter(None, map(kind, found))).most_common()]
     rows = []
-    for name, members in by_group(photographs):
-        readings = [one.reading for one in members if one.reading is not None]
-        rows.append((name, *(share([kind(one) == each for one in readings]) for each in kinds)))
+    for name, members in group_photographs(photographs):
+        read = [one.reading for one in members if one.reading is not None]
+        rows.append((name, *(share_text([kind(one) == each for one in read]) for each in kinds)))
     return markdown(kinds, rows)
 
 
@@ -150,7 +150,7 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def by_group(photographs: Sequence[Photograph]) -> list[tuple[str, list[Photograph]]]:
+def group_photographs(photographs: Sequence[Photograph]) -> list[tuple[str, list[Photograph]]]:
     groups: list[tuple[str, list[Photograph]]] = [("all", list(photographs))]
     for group_of in GROUPINGS.values():
         for name in sorted({group_of(one.person) for one in photographs}):
@@ -172,7 +172,7 @@ def main(
         open_reader(classifier, stills=True) as reader,
     ):
         shown = track(people, "reading", console=Console(stderr=True), transient=True)
-        photographs = [photograph(reader, person, random) for person in shown]
+        photographs = [read_photograph(reader, person, random) for person in shown]
     print(f"{model} on {len(people):,} photographs of UTKFace: per cent, 95 % intervals\n")
     print(summary_table(photographs))
     print("\nExpression, of the faces found\n")

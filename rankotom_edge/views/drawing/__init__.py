@@ -1,1 +1,1 @@
-"""What the window and the web page's picture are both drawn with."""
+"""Drawing that the window and the web page's picture share."""

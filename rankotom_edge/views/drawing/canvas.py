@@ -109,7 +109,7 @@ def draw_outline(
 ) -> None:
     """A rounded box, placed to a sixteenth of a pixel so that it moves smoothly. The halo keeps it
     visible on a picture of the same colour."""
-    area = rect.grown(thickness + 2).within(Rect(0, 0, image.shape[1], image.shape[0]))
+    area = rect.grow(thickness + 2).within(Rect(0, 0, image.shape[1], image.shape[0]))
     x, y, width, height = area.pixels
     if width <= 0 or height <= 0:
         return
@@ -124,7 +124,7 @@ def draw_outline(
 
 
 def draw_dot(image: Image, centre: tuple[float, float], radius: float, colour: Colour) -> None:
-    fill_rect(image, Rect(*centre, 0, 0).grown(radius), colour, radius)
+    fill_rect(image, Rect(*centre, 0, 0).grow(radius), colour, radius)
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,7 @@ class Rect(NamedTuple):  # a tuple is the quickest to make, and a crowd makes hu
         x, y = round(self.x), round(self.y)
         return x, y, round(self.right) - x, round(self.bottom) - y
 
-    def grown(self, by: float) -> Rect:
+    def grow(self, by: float) -> Rect:
         return Rect(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
 
     def within(self, other: Rect) -> Rect:

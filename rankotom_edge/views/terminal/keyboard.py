@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 ESCAPE = 0x1B
 # Esc sends one byte, and an arrow key a sequence that starts with the same byte. The rest follows
-# at once, over SSH in the same packet.
+# at once, over SSH in the same packet. Seconds, chosen by eye.
 ESCAPE_WAIT = 0.03
 
 

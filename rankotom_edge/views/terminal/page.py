@@ -60,7 +60,7 @@ def render(
         if readings:
             body = face_grid(readings, order, reliability, (width, lines))
         else:
-            body = _centred(picture_message(display), lines)
+            body = _centre_message(picture_message(display), lines)
         if panel is not None:
             table = Table.grid(padding=(0, GUTTER, 0, 0))
             table.add_column(width=panel.width)
@@ -109,7 +109,7 @@ class Page:
                 yield Segment.line()
 
 
-def _centred(message: Message | None, lines: int) -> RenderableType:
+def _centre_message(message: Message | None, lines: int) -> RenderableType:
     if message is None:
         return Text("")
     style = WARNING_HEX if message.attention else QUIET_HEX

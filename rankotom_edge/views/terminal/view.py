@@ -18,7 +18,7 @@ from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.page import render
 
-REFRESH_SECONDS = 1 / 12  # nobody reads faster, and a slow connection could not follow
+REFRESH_SECONDS = 1 / 12  # by eye: nobody reads faster, and a slow connection could not follow
 COLOURS_FOR_PICTURES = ("truecolor", "256")
 
 

@@ -16,11 +16,11 @@ from calib.errors import RankotomError
 from calib.files import replace_file
 
 HOST, PORT = "127.0.0.1", 8000
-# Bytes the kernel may hold per client: a few pictures. What a client on a slow connection sees is
-# this many bytes behind.
+# Chosen by eye: bytes the kernel may hold per client, a few pictures. What a client on a slow
+# connection sees is this many bytes behind.
 SEND_BUFFER = 64 * 1024
 # Milliseconds after which the kernel drops a client that receives nothing (a phone out of reach).
-CLIENT_TIMEOUT_MS = 20_000
+CLIENT_TIMEOUT_MS = 20_000  # chosen by eye
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,512}")
 

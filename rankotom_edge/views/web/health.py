@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rankotom_edge.views.presenter import picture_message, source_words
 from rankotom_edge.views.web.relay import Update
 
-# Seconds. The loop shows something twenty times a second, even without a frame; opening a camera
-# again, or warming up a model, takes a second or two.
+# Seconds, chosen by eye. The loop shows something twenty times a second, even without a frame;
+# opening a camera again, or warming up a model, takes a second or two.
 MAX_SILENCE = 5.0
 
 

@@ -28,9 +28,9 @@ class PictureFormat:
     jpeg_quality: int
 
 
-# From about 80 KB down to 9 KB for the demo portrait.
+# From about 80 KB down to 9 KB for the demo portrait. Chosen by eye, like the numbers below.
 FORMATS = tuple(PictureFormat(*each) for each in ((960, 85), (640, 75), (480, 60), (320, 45)))
-# Seconds that sending a picture took; chosen by eye. A slow client gets a smaller format.
+# Seconds that sending a picture took. A slow client gets a smaller format.
 SLOW, QUICK = 0.25, 0.05
 QUICK_IN_A_ROW = 60  # pictures before a larger format is tried again
 

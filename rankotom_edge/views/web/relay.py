@@ -1,4 +1,4 @@
-"""Between the live loop and the browsers: keeps the newest display, and nobody waits for anybody.
+"""Between the live loop and the browsers: keeps the newest display, so that neither waits.
 
 The loop's thread puts a display and goes on. The server's thread takes the newest one whenever a
 client is ready, so a slow or vanished client costs neither time nor memory.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rankotom_edge.views.display import Display
 
-MAX_STREAMS = 64  # the page opens two: numbers and pictures
+MAX_STREAMS = 64  # chosen by eye; the page opens two: numbers and pictures
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,8 +48,8 @@ PICTURE_RATE, NUMBER_RATE, READING_RATE = 25.0, 12.0, 120.0
 # Per second to all clients together, so that twenty of them do not slow the loop down: "make load"
 # prints what they cost.
 TOTAL_RATE = 160.0
-KEEP_ALIVE = 2.0  # seconds without news after which a client is sent something all the same
-TIMELINE_RATE = 5.0
+KEEP_ALIVE = 2.0  # seconds without news after which a client is sent something; chosen by eye
+TIMELINE_RATE = 5.0  # samples a second; chosen by eye
 
 
 class MetricsPage(Protocol):

@@ -65,11 +65,11 @@ class RequestGuard:
         if scope["method"] not in ("GET", "POST"):
             return _refuse(405, "only GET, and POST for keys", {"allow": "GET, POST"})
         if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-            return _refuse(413, "a request takes no body here", {"connection": "close"})
+            return _refuse(413, "requests with a body are not accepted", {"connection": "close"})
         if not self._address.admits(host_name(headers.get("host", ""))):
             return _refuse(403, "this name is not this machine's; open it by its address")
         if not is_same_origin(headers, scope["method"], scope["path"]):
-            return _refuse(403, "another site asks")
+            return _refuse(403, "the request comes from another site")
         if self._address.token is None or self._has_token(scope, headers, self._address.token):
             return None
         asked = {"www-authenticate": "Bearer"}

@@ -10,7 +10,7 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.routes import Routes
 
-MAX_CONNECTIONS = 96  # all streams, and room for short requests
+MAX_CONNECTIONS = 96  # all streams, and room for short requests; chosen by eye, like the others
 IDLE_SECONDS = 10.0  # for a whole request to arrive, the first one included
 SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with the program anyway
 HEADER_BYTES = 16 * 1024

@@ -17,7 +17,7 @@ from rankotom_edge.views.palette import FAINT, GROUND, QUIET, TEXT, bgr, reading
 from rankotom_edge.views.window.panels import draw_badge
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 
-CARD = bgr("#20252c")
+INSET_GROUND = bgr("#20252c")
 RIGHT, OVER, UNDER = bgr("#6d7886"), bgr("#e69f00"), bgr("#56b4e9")
 CROPS_IN_A_ROW = 2
 
@@ -31,7 +31,7 @@ def draw_crops(
     image: Image, rect: Rect, readings: Sequence[Reading], numbered: bool, sizes: Sizes
 ) -> None:
     """Each face as the network saw it, enlarged without smoothing; ``numbered`` with its number."""
-    _draw_card(image, rect, "as the network sees it", sizes)
+    _draw_empty_inset(image, rect, "as the network sees it", sizes)
     size, gap = _crop_size(sizes), sizes.gap
     for place, reading in enumerate(readings):
         row, column = divmod(place, CROPS_IN_A_ROW)
@@ -63,7 +63,7 @@ def reliability_height(sizes: Sizes) -> int:
 
 def draw_reliability(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes) -> None:
     """A bar per bin of confidence: how often it was right, compared with the diagonal."""
-    _draw_card(image, rect, "% right, by confidence shown", sizes)
+    _draw_empty_inset(image, rect, "% right, by confidence shown", sizes)
     plot = Rect(
         rect.x + sizes.pad + sizes.px(24),
         rect.y + sizes.px(30),
@@ -146,7 +146,7 @@ def draw_help(image: Image, area: Rect, keys: Mapping[str, str], sizes: Sizes) -
             draw_text(image, words, (left, y + sizes.px(5)), sizes.text, QUIET)
 
 
-def _draw_card(image: Image, rect: Rect, title: str, sizes: Sizes) -> None:
-    fill_rect(image, rect, CARD, sizes.radius)
+def _draw_empty_inset(image: Image, rect: Rect, title: str, sizes: Sizes) -> None:
+    fill_rect(image, rect, INSET_GROUND, sizes.radius)
     at = (rect.x + sizes.pad, rect.y + sizes.px(7))
     draw_text(image, title, at, sizes.text, QUIET, room=rect.width - 2 * sizes.pad)

@@ -6,7 +6,7 @@ from rankotom_edge.views.drawing.picture_area import PictureArea
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import COLUMNS, LINES, Sizes
 
-MAX_LINES = 1440  # a photograph of 12 megapixels is drawn no larger than this
+MAX_LINES = 1440  # of a photograph, however large; chosen by eye
 MAX_SIDE = 4096  # pixels, of a frame that is only a few pixels high or wide
 # Text grows more slowly than the picture: a large screen has room for more of it. Chosen by eye.
 TEXT_GROWTH = 0.75

@@ -30,19 +30,19 @@ from rankotom_edge.views.window.panel_placement import (
     arrange,
     arrange_most,
     is_roomy,
-    keep,
+    keep_places,
 )
 from rankotom_edge.views.window.panels import HEADLINE, draw_badge, draw_panel, panel_sizes
 from rankotom_edge.views.window.status_line import draw_message, draw_status_line
 
 SIZE_BEFORE_FIRST_FRAME = (640, 480)
-# How long the traces of a crowd remain, in seconds; chosen by eye. Without them, picture and panels
-# would jump whenever somebody passes by.
+# How long the layout for a crowd remains, in seconds; chosen by eye, like the other numbers here.
+# Without the delay, picture and panels would jump whenever somebody passes by.
 COLUMN_STAYS_OPEN = 5.0
 PANEL_STAYS_IN_COLUMN = 60.0  # in a column that is always open, though its face has room again
 PANEL_STAYS_SMALL = 4.0
 GROW_EVERY = 16  # frames between two attempts at larger panels
-# At this share of the frame's size and below, pixels are averaged. Closer to 1 it is hardly
+# At this share of the frame's size and below, pixels are averaged. Closer to 1 averaging is hardly
 # visible, and costs several times as much as INTER_LINEAR.
 AVERAGE_BELOW = 0.6
 STALE_BRIGHTNESS = 0.45  # of a picture that is no longer live
@@ -98,7 +98,7 @@ def _place_panels(
     is_open = always_open or previous.column
     layout, scene = (opened, in_opened) if is_open else (closed, in_closed)
     if latest is not None and latest.frame.index % GROW_EVERY:
-        placement = keep(scene, previous)
+        placement = keep_places(scene, previous)
         if placement is not None:
             return layout, placement
     may_grow = not 0 <= now - previous.changed <= PANEL_STAYS_SMALL
@@ -163,7 +163,7 @@ def _scene(layout: WindowLayout, readings: tuple[Reading, ...], column: Rect | N
     picture, gap = layout.picture, layout.sizes.gap
     return Scene(
         faces={reading.track: picture.head_rect(reading.face) for reading in readings},
-        picture=layout.around.grown(-gap / 2),
+        picture=layout.around.grow(-gap / 2),
         column=column,
         panel_sizes=panel_sizes(labels, layout.sizes),
         gap=gap,

@@ -31,7 +31,7 @@ MAX_BARS = 12  # faces of a crowd that are tried with bars
 OFFSETS = (0.0, -0.55, 0.55, -1.1, 1.1)
 # Extra room that a panel needs where it moves to, as a share of the picture's width. A person in
 # front of a camera sways by that much, and must not make the panel move again at once.
-ELBOW_ROOM = 0.03
+MOVE_MARGIN = 0.03
 
 
 class Place(NamedTuple):
@@ -46,9 +46,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Placement:
-    """Of all panels, and how it came about."""
+    """The places of all panels, and when they last changed."""
 
-    column: bool = False  # whether the column beside the picture is in use
+    column: bool = False  # whether the column next to the picture is in use
     places: Mapping[int, Place] = field(default_factory=dict)  # by track
     left_out: frozenset[int] = frozenset()  # tracks without a panel, for want of room
     column_needed: float = -math.inf  # time of the last frame that needed the column
@@ -84,11 +84,11 @@ class Scene:
     gap: float  # between a panel and anything else
     # The detector's boxes, without hair and ears: a panel that stays may come up to these.
     boxes: Mapping[int, Rect] | None = None
-    crowded: bool = False  # no elbow room
+    crowded: bool = False  # panels need no move margin
 
     @property
-    def elbow_room(self) -> float:
-        return self.gap if self.crowded else max(self.gap, ELBOW_ROOM * self.picture.width)
+    def move_margin(self) -> float:
+        return self.gap if self.crowded else max(self.gap, MOVE_MARGIN * self.picture.width)
 
 
 def arrange(scene: Scene, previous: Placement, may_grow: bool = True) -> Placement | None:
@@ -106,7 +106,7 @@ def arrange(scene: Scene, previous: Placement, may_grow: bool = True) -> Placeme
     return None
 
 
-def keep(scene: Scene, previous: Placement) -> Placement | None:
+def keep_places(scene: Scene, previous: Placement) -> Placement | None:
     """The same panels for the same faces, or fewer. None if some panel has to move."""
     if not scene.faces.keys() <= previous.places.keys() | previous.left_out:
         return None
@@ -222,7 +222,7 @@ def _search(options: Sequence[Sequence[Place]], scene: Scene) -> list[Place] | N
 
 def _is_clear_of(place: Place, others: Iterable[Place], scene: Scene) -> bool:
     still = place.stays or place.side == "column"
-    room = place.rect.grown(scene.gap / 4 if still else scene.elbow_room)
+    room = place.rect.grow(scene.gap / 4 if still else scene.move_margin)
     return not any(room.overlaps(other.rect) for other in others)
 
 
@@ -279,7 +279,7 @@ def _around_face(scene: Scene, track: int, size: Size, previous: Place | None) -
                 y = max(picture.y, min(y, picture.bottom - height))
                 rect = Rect(x, y, width, height)
                 # A tall panel next to a small face may end up far from it.
-                if stays or rect.overlaps(face.grown(2 * gap)):
+                if stays or rect.overlaps(face.grow(2 * gap)):
                     yield Place(side, offset, rect, stays=stays)
 
 
@@ -300,12 +300,12 @@ def _follow(
 
 
 def _is_free(scene: Scene, place: Place) -> bool:
-    """Inside the picture and clear of every face; a panel that moves there needs elbow room too."""
+    """Inside the picture and clear of every face; one that moves there needs MOVE_MARGIN too."""
     rect = place.rect
     if place.stays:
         boxes = (scene.boxes or scene.faces).values()
         return scene.picture.contains(rect) and not any(rect.overlaps(box) for box in boxes)
-    shifted = rect if scene.crowded else _shift_away(rect, place.side, scene.elbow_room)
+    shifted = rect if scene.crowded else _shift_away(rect, place.side, scene.move_margin)
     return scene.picture.contains(shifted) and not any(
         rect.overlaps(face) or shifted.overlaps(face) for face in scene.faces.values()
     )

@@ -159,7 +159,7 @@ def _draw_mark(image: Image, track: Rect, share: float, highest: bool, sizes: Si
     width, reach = (sizes.px(1.6), sizes.px(2.5)) if highest else (sizes.px(1), 0)
     x = track.x + share * track.width - width / 2
     stroke = Rect(round(x), track.y - reach, width, track.height + 2 * reach)
-    fill_rect(image, stroke.grown(max(1, sizes.px(0.6))), GROUND, 0, opacity=0.75)
+    fill_rect(image, stroke.grow(max(1, sizes.px(0.6))), GROUND, 0, opacity=0.75)
     fill_rect(image, stroke, TEXT if highest else QUIET)
 
 

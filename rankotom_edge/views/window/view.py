@@ -14,10 +14,10 @@ from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.views.display import Display
 from rankotom_edge.views.window.overlay import Overlay, size_within
 
-# At most; large enough to read across a table, small enough for a laptop's screen.
+# At most, chosen by eye: readable across a table, small enough for a laptop's screen.
 OPENING_SIZE = (1280, 720)
 KEY_NAMES = {27: "esc", 32: "space"}
-# Qt paints only while OpenCV waits for keys. With 1 ms the window of a busy machine stayed black.
+# Qt paints only while OpenCV waits for keys. With 1 ms it stays black on a busy machine. By eye.
 KEY_WAIT_MS = 10
 
 
@@ -101,7 +101,7 @@ class Window(Closing):
         self.closed = False
         self._size = size
         self._shown = False
-        # Images are drawn at the window's size, so their ratio needs no keeping. With
+        # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
         cv2.resizeWindow(title, *size)

@@ -8,7 +8,7 @@ from calib.drift import Drift, measure_drift
 from calib.limits import Limits
 from calib.predictions import Predictions
 from calib.reports.comparison_table import UNRELIABLE, Row, comparison_rows
-from calib.reports.number_text import span_text
+from calib.reports.number_text import interval_text
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def test_every_metric_that_both_models_have_has_a_row(drift: Drift) -> None:
 
 def test_each_model_has_its_own_interval(drift: Drift) -> None:
     row = rows_of(drift)["ECE"]
-    assert row.before[1] == span_text(drift.reference.metrics["ece"].interval, 2)
-    assert row.after[1] == span_text(drift.candidate.metrics["ece"].interval, 2)
+    assert row.before[1] == interval_text(drift.reference.metrics["ece"].interval, 2)
+    assert row.after[1] == interval_text(drift.candidate.metrics["ece"].interval, 2)
     assert row.before[1] != row.after[1]
 
 
-def test_mce_has_no_interval_that_would_be_fair(drift: Drift) -> None:
+def test_mce_is_called_unreliable_instead_of_an_interval(drift: Drift) -> None:
     row = rows_of(drift)["MCE"]
     assert (row.before[1], row.after[1], row.change[1]) == (UNRELIABLE,) * 3
 

@@ -5,11 +5,11 @@ from calib.intervals import Interval
 from calib.reports.number_text import (
     NAMES,
     faces_text,
+    interval_text,
     percent,
     points,
-    signed_span_text,
+    signed_interval,
     signed_text,
-    span_text,
     value_text,
 )
 
@@ -38,11 +38,11 @@ def test_a_share_is_in_per_cent_and_another_value_is_not() -> None:
 
 def test_an_interval_has_the_unit_of_its_value() -> None:
     interval = Interval(-0.0123, 0.0456)
-    assert span_text(Interval(0.0123, 0.0456), 1) == "1.2–4.6"
-    assert span_text(Interval(0.0123, 0.0456), None) == "0.012–0.046"
-    assert signed_span_text(interval, 1) == "−1.2 … +4.6"
-    assert signed_span_text(interval, None) == "−0.012 … +0.046"
-    assert (span_text(None, 1), signed_span_text(None, 1)) == ("", "")
+    assert interval_text(Interval(0.0123, 0.0456), 1) == "1.2–4.6"
+    assert interval_text(Interval(0.0123, 0.0456), None) == "0.012–0.046"
+    assert signed_interval(interval, 1) == "−1.2 … +4.6"
+    assert signed_interval(interval, None) == "−0.012 … +0.046"
+    assert (interval_text(None, 1), signed_interval(None, 1)) == ("", "")
 
 
 def test_a_change_is_in_points_or_in_the_unit_of_its_value() -> None:

@@ -112,7 +112,7 @@ def test_one_face_is_not_called_faces() -> None:
         assert "1 faces" not in text
 
 
-def test_what_a_class_owes_to_chance_is_faint_and_the_rest_is_starred() -> None:
+def test_changes_within_chance_are_faint_and_others_are_starred() -> None:
     drift = measure_drift(predictions(), predictions(temperature=0.5), resamples=100)
     lines = printed(drift_report(drift, judge(drift), Limits())).splitlines()
     for each in drift.per_class:
@@ -132,7 +132,7 @@ def test_every_bin_is_a_row_with_its_count() -> None:
         assert line.rstrip().endswith(f"{bin_.count:,}")
 
 
-def test_the_surest_bin_is_on_top() -> None:
+def test_the_most_confident_bin_is_on_top() -> None:
     text = printed(evaluation_report(evaluated()))
     assert text.index("93–100 %") < text.index("0–7 %")
 

@@ -28,7 +28,7 @@ def embedded(tiny_artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> Artifa
     return tiny_artifact
 
 
-def test_the_embedded_models_are_listed_with_their_figures(embedded: Artifact) -> None:
+def test_the_embedded_models_are_listed_with_their_metrics(embedded: Artifact) -> None:
     page = run("models")
     row = next(line for line in page.splitlines() if line.startswith("tiny"))
     assert "fp32" in row
@@ -45,7 +45,7 @@ def test_without_embedded_models_it_says_so(
 
 
 @pytest.mark.parametrize("by", ["name", "path"])
-def test_a_named_model_tells_all(embedded: Artifact, by: str) -> None:
+def test_a_named_model_is_shown_in_full(embedded: Artifact, by: str) -> None:
     page = run("models", "tiny" if by == "name" else str(embedded.path))
     for words in ("mirror image", "neutral, happiness", "0.7000", "made-up", "For tests."):
         assert words in page

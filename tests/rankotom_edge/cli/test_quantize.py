@@ -151,7 +151,7 @@ def test_when_the_gate_says_no_the_status_is_1_and_there_is_no_file(
     assert [file.name for file in tmp_path.iterdir()] == ["narrow-int8.rejected.onnx"]
 
 
-def test_half_floats_need_no_data_beyond_the_same_and_are_for_a_gpu(
+def test_fp16_needs_the_same_data_and_is_for_a_gpu(
     narrow: Artifact, made_ferplus: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "narrow-fp16.onnx"
@@ -196,7 +196,7 @@ def test_without_labels_agreement_is_checked_and_the_page_says_that_ece_is_not(
     assert document["verdict"]["passed"] is True
 
 
-def test_a_file_made_without_labels_says_so_wherever_it_goes(
+def test_a_file_made_without_labels_says_so_in_every_report(
     unlabelled: tuple[Path, Result],
 ) -> None:
     output, _ = unlabelled

@@ -43,7 +43,7 @@ def test_a_session_is_shown_again_as_it_was_read(session: Path) -> None:
     assert "face 1: happiness" in finished.stdout
 
 
-def test_another_model_on_it_tells_how_far_the_two_agree(session: Path) -> None:
+def test_with_another_model_it_reports_how_far_the_two_agree(session: Path) -> None:
     """Its own parent, on JPEGs of the frames: nearly the same readings."""
     finished = rankotom_edge("replay", str(session), "--model", "ferplus-fp32", "--json", "-")
     assert finished.returncode == 0, finished.stderr

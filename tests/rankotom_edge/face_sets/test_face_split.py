@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rankotom_edge.face_sets.face_split import (
-    counted,
+    count_words,
     cut_face,
-    large_enough,
+    is_large_enough,
     spread_evenly,
 )
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
@@ -27,8 +27,8 @@ def test_the_first_items_are_spread_over_all_of_them(taken: int) -> None:
 def test_a_face_is_large_enough_by_the_distance_of_its_eyes(frames: list[FrameReadings]) -> None:
     face = frames[20].readings[0].face
     x, y = face.left_eye
-    assert large_enough(replace(face, right_eye=(x + 9.0, y)))
-    assert not large_enough(replace(face, right_eye=(x + 8.9, y)))
+    assert is_large_enough(replace(face, right_eye=(x + 9.0, y)))
+    assert not is_large_enough(replace(face, right_eye=(x + 8.9, y)))
 
 
 def test_a_face_is_cut_to_the_contract(frames: list[FrameReadings]) -> None:
@@ -38,7 +38,7 @@ def test_a_face_is_cut_to_the_contract(frames: list[FrameReadings]) -> None:
 
 
 def test_counts_are_read_as_words() -> None:
-    assert [counted(count, "face") for count in (0, 1, 1200)] == [
+    assert [count_words(count, "face") for count in (0, 1, 1200)] == [
         "0 faces",
         "1 face",
         "1,200 faces",

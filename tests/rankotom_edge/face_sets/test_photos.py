@@ -79,7 +79,7 @@ def test_every_face_of_a_folder_is_cut_for_the_network(faces: FaceSplit) -> None
 
 def test_photos_without_a_face_and_unreadable_ones_are_in_the_note(faces: FaceSplit) -> None:
     assert faces.note == (
-        "2 of 112 photos had no face; 3 of 112 photos can't be read (nothing.png, text.jpg, "
+        "2 of 112 photos had no face; 3 of 112 photos cannot be read (nothing.png, text.jpg, "
         "torn.jpg)"
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.covered_mouth import lower_edges, mouth_covered
+from rankotom_edge.faces.covered_mouth import cover_log_odds, lower_edges
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
@@ -17,8 +17,8 @@ def test_a_covered_mouth_is_noticed_in_a_mirror_and_in_a_larger_crop_too(
     for image, hidden in ((portrait, False), (covered, True)):
         seen = crop(image, face, FERPLUS_FRAMING, SIZE, 1)[0]
         mirrored = np.ascontiguousarray(seen[:, ::-1])
-        assert mouth_covered(mirrored) == pytest.approx(mouth_covered(seen), abs=0.1)
-        assert (mouth_covered(crop(image, face, FERPLUS_FRAMING, 64, 1)[0]) > 0) == hidden
+        assert cover_log_odds(mirrored) == pytest.approx(cover_log_odds(seen), abs=0.1)
+        assert (cover_log_odds(crop(image, face, FERPLUS_FRAMING, 64, 1)[0]) > 0) == hidden
 
 
 def test_a_flat_crop_has_no_edges() -> None:

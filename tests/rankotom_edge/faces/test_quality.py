@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankotom_edge.faces.covered_mouth import mouth_covered
+from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
@@ -107,7 +107,7 @@ def test_a_mouth_behind_something_is_partly_hidden(
     again = found_again(covered, face)
     assert again.score > 0.7  # the detector sees a face all the same
     assert quality_of(covered, again).reason == "partly hidden"
-    assert mouth_covered(crop(covered, again, FERPLUS_FRAMING, SIZE, 1)[0]) > 0
+    assert cover_log_odds(crop(covered, again, FERPLUS_FRAMING, SIZE, 1)[0]) > 0
 
 
 def test_a_mouth_that_cannot_be_seen_for_another_reason_is_not_called_hidden(
@@ -249,5 +249,5 @@ def test_a_face_that_is_poor_when_it_comes_is_called_so_at_once(
     qualities = QualityHistory()
     assert qualities.update(7, missed, True, 0.0, portrait, seen).reason == "partly hidden"
     assert qualities.update(8, face, True, 0.0, portrait, seen).reason is None
-    qualities.keep([8])
+    qualities.forget_others([8])
     assert qualities.update(7, face, True, 0.1, portrait, seen).reason is None

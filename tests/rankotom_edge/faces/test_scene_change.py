@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.scene_change import changed_outside, is_scene_cut, make_thumbnail
+from rankotom_edge.faces.scene_change import has_changed_outside, is_scene_cut, make_thumbnail
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import Similarity
 
@@ -31,7 +31,7 @@ def room(noise: float = 3.0, seed: int = 0) -> Image:
 
 def test_sensor_noise_is_no_newcomer_and_no_cut() -> None:
     before, now = make_thumbnail(room(seed=1)), make_thumbnail(room(noise=8, seed=2))
-    assert not changed_outside(before, now, (), (480, 640))
+    assert not has_changed_outside(before, now, (), (480, 640))
     assert not is_scene_cut(before, now)
 
 
@@ -40,8 +40,8 @@ def test_a_head_that_comes_in_is_noticed_unless_it_is_known() -> None:
     cv2.ellipse(now, (500, 240), (40, 55), 0, 0, 360, 175, -1)
     known = Face((460, 185, 80, 110), (480, 220), (520, 220), (500, 245), (500, 270), 0.9)
     before, after = make_thumbnail(room(seed=2)), make_thumbnail(now)
-    assert changed_outside(before, after, (), now.shape)
-    assert not changed_outside(before, after, (known,), now.shape)
+    assert has_changed_outside(before, after, (), now.shape)
+    assert not has_changed_outside(before, after, (known,), now.shape)
     assert not is_scene_cut(before, after)
 
 

@@ -41,20 +41,20 @@ def test_a_velocity_is_that_of_late_and_of_the_time_when_it_was_found() -> None:
     assert unfound.average_velocity(face_at(0), 1 / FPS) == walking.velocity
 
 
-def test_somebody_lost_is_where_he_was_or_where_he_was_going() -> None:
+def test_a_lost_person_is_expected_where_last_seen_or_further_on() -> None:
     was, going = lost(velocity=60 + 0j).likely_places(0.5)
     assert (was.centre[0], going.centre[0]) == (100, 130)
     _, at_last = lost(velocity=60 + 0j).likely_places(9.0)
     assert at_last.centre[0] == 100 + 60 * KEEPS_MOVING
 
 
-def test_nobody_out_of_sight_keeps_company() -> None:
+def test_a_person_out_of_sight_does_not_count_as_near() -> None:
     one, other = track(), track(2, x=130)
     assert not one.is_alone([one, other])
     assert one.is_alone([one, replace(other, placed=False)])
 
 
-def test_who_is_lost_beside_another_may_be_behind_him() -> None:
+def test_a_person_lost_next_to_another_may_be_behind_them() -> None:
     one, beside, before = track(), track(2, x=165), track(3, x=115)
     assert one.lose_sight([one, before]).behind
     assert not one.lose_sight([one, beside]).behind
@@ -67,7 +67,7 @@ def test_who_is_lost_beside_another_may_be_behind_him() -> None:
     assert track(None).mark_missed([], 0.5) is None
 
 
-def test_a_newcomer_is_remembered_as_he_looked_last_and_a_known_one_slowly() -> None:
+def test_a_newcomers_appearance_is_replaced_and_a_known_one_follows_slowly() -> None:
     newcomer = track(None).mark_found(face_at(101), appearance(2.0), 0.1)
     known = track().mark_found(face_at(101), appearance(2.0), 0.1)
     assert newcomer.appearance[0, 0, 0] == pytest.approx(2.0)

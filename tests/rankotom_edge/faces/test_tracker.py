@@ -360,7 +360,7 @@ def test_people_on_video_have_one_number_each_and_a_printed_skull_has_none(
     assert detect.calls < 1.5 * people * len(images)
 
 
-def test_a_wall_of_false_faces_neither_starves_a_real_one_nor_the_machine() -> None:
+def test_many_false_faces_neither_hide_a_real_one_nor_slow_the_machine() -> None:
     """Eight posters that no second pass confirms, and one person."""
 
     def seen(x: float, y: float, width: float) -> Face:

@@ -147,7 +147,7 @@ def test_frames_during_a_pause_do_not_count_as_dropped(reader: Reader) -> None:
     assert paused[-1] - paused[0] < 10
 
 
-class Faltering(Source):
+class LosingSource(Source):
     """Three pictures, a loss, three more."""
 
     name, live, still, photographs, fps, dropped = "camera 0", True, False, False, 30.0, 0
@@ -172,7 +172,7 @@ class Faltering(Source):
 def test_without_a_view_a_lost_source_and_its_return_are_still_noted(
     reader: Reader, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(Faltering(), reader, NoView(), Stop(frames=6))
+    run(LosingSource(), reader, NoView(), Stop(frames=6))
     assert capsys.readouterr().err.splitlines() == [
         "note: camera 0: lost: opening it again",
         "note: camera 0: playing",
@@ -218,7 +218,7 @@ def test_the_last_photograph_goes_when_its_seconds_are_over(tmp_path: Path, read
     assert 0.5 <= time.monotonic() - began < 10
 
 
-class Belated(Source):
+class LateSource(Source):
     """Thirty pictures of a file, each ``late`` seconds behind its time."""
 
     name, live, still, photographs, fps, dropped = "clip.mp4", False, False, False, 60.0, 0
@@ -247,7 +247,7 @@ def test_a_file_behind_its_pace_skips_pictures_and_still_reads_every_frame(
     reader: Reader, late: float, most: int
 ) -> None:
     person, stats = Person({}), RunStats(time.monotonic())
-    run_loop(Belated(late), reader, person, KeyActions(), stats, Stop())
+    run_loop(LateSource(late), reader, person, KeyActions(), stats, Stop())
     assert stats.frames == 30
     assert 1 <= len(person.shown) <= most
     assert late or len(person.shown) >= 30

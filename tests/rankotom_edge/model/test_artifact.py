@@ -106,7 +106,7 @@ def test_a_byte_that_is_no_text_is_bad_input_and_no_bug(
     )
     assert finished.returncode == 2, finished.stderr
     assert finished.stdout == ""
-    assert finished.stderr.startswith(f"error: {path} has bytes that are no text")
+    assert finished.stderr.startswith(f"error: {path} has text that is not valid UTF-8")
     assert finished.stderr.endswith("export it again.\n")
 
 

@@ -147,7 +147,7 @@ def test_an_engine_that_fits_is_used_and_nothing_is_said(
     assert not gpu.memory
 
 
-def test_who_asks_for_the_cpu_gets_the_cpu(
+def test_the_cpu_is_used_where_it_is_asked_for(
     tiny_artifact: Artifact, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.install(monkeypatch)
@@ -206,7 +206,7 @@ def test_an_engine_that_loads_and_does_not_run_gives_way_and_frees_its_memory(
     assert not gpu.memory
 
 
-def test_who_asks_for_tensorrt_without_an_engine_is_told_how_to_build_it(
+def test_tensorrt_without_an_engine_is_an_error_that_says_how_to_build_it(
     tiny_artifact: Artifact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, why = fastest_classifier(tiny_artifact, "tensorrt")

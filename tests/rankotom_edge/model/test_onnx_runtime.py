@@ -79,7 +79,7 @@ def test_telemetry_is_off_before_onnxruntime_is_imported(tmp_path: Path) -> None
     assert finished.stdout == "True\n", finished.stderr
 
 
-def test_onnxruntime_is_told_not_to_call_out_before_anyone_imports_it() -> None:
+def test_onnxruntime_is_set_to_stay_offline_before_it_is_imported() -> None:
     """One module imports it for all; the quantizer, a part of it, is imported after that one."""
     root = Path(__file__).parents[3]
     importing = {

@@ -33,14 +33,14 @@ def test_a_machine_is_known_by_its_name(
 
 
 @pytest.mark.usefixtures("on_x86")
-def test_a_model_at_home_is_not_warned_about() -> None:
+def test_a_model_on_its_own_kind_of_machine_has_no_warning() -> None:
     assert target.target_warning(CARD) is None
     assert target.target_warning(FOR_X86) is None
     assert target.target_warning(FOR_ARM, "tensorrt") is None
 
 
 @pytest.mark.usefixtures("on_x86")
-def test_a_model_away_from_home_says_for_whom_it_is_and_what_to_do() -> None:
+def test_a_model_on_another_machine_says_what_it_is_for_and_what_to_do() -> None:
     words = target.target_warning(FOR_ARM)
     assert words is not None
     for part in ("small", "arm and tensorrt", "this is x86", "exact arithmetic", "--target x86"):
@@ -52,7 +52,7 @@ def test_a_model_away_from_home_says_for_whom_it_is_and_what_to_do() -> None:
 
 
 @pytest.mark.usefixtures("on_x86")
-def test_only_bytes_need_exact_arithmetic_away_from_home() -> None:
+def test_only_int8_needs_exact_arithmetic_on_another_machine() -> None:
     assert target.needs_exact_arithmetic(FOR_ARM)
     assert not target.needs_exact_arithmetic(FOR_X86)
     half: ModelCard = replace(CARD, precision="fp16", targets=("tensorrt",))

@@ -109,7 +109,7 @@ def broken(path: Path) -> None:
     ],
     ids=["damaged", "gone", "no start"],
 )
-def test_an_engine_that_does_not_load_is_told_in_one_line(
+def test_an_engine_that_does_not_load_is_an_error_of_one_line(
     damage: Callable[[Path], object],
     how: dict[str, bool],
     words: str,
@@ -143,7 +143,7 @@ def test_the_device_is_tensorrts_version_and_the_gpus_name(
         ("cudaErrorIllegalAddress", r"CUDA failed \(cudaErrorIllegalAddress\): an illegal address"),
     ],
 )
-def test_what_cuda_answers_is_told_in_words(
+def test_an_error_code_of_cuda_becomes_words(
     error: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in.install(monkeypatch, stand_in.Gpu(error=stand_in.CudaError[error]))
@@ -163,7 +163,7 @@ def test_cuda_python_that_finds_no_library_is_no_driver(monkeypatch: pytest.Monk
         this_device()
 
 
-def test_a_missing_module_is_told_with_the_way_to_get_it(
+def test_a_missing_module_is_named_with_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stand_in.install(monkeypatch)

@@ -40,7 +40,7 @@ def test_a_blend_is_named_when_the_second_emotion_is_a_real_part(
     assert (blend.name if blend else None) == name
 
 
-def test_a_blend_tells_its_parts_the_larger_first() -> None:
+def test_a_blend_names_its_larger_part_first() -> None:
     blend = find_blend(shares(surprise=0.52, happiness=0.31), EMOTIONS)
     assert blend is not None
     assert (blend.first, blend.second) == ("surprise", "happiness")

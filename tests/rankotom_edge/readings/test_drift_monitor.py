@@ -62,7 +62,7 @@ def reading(track: int, raw: Array, quality: Quality) -> Reading:
     return Reading(track, FACE, quality, EMOTIONS, even, raw, None, "sure", None)
 
 
-def moment(seconds: float, *readings: Reading) -> FrameReadings:
+def frame_readings(seconds: float, *readings: Reading) -> FrameReadings:
     return FrameReadings(Frame(PIXEL, 0, seconds, 0.0), readings, Latency(None, 1.0, 2.0))
 
 
@@ -87,7 +87,7 @@ class Device:
             self.faces += 1
             for number in range(frames):
                 shown = reading(self.faces, raw, quality)
-                self.monitor.write(moment(self.seconds + number / 30, shown))
+                self.monitor.write(frame_readings(self.seconds + number / 30, shown))
             self.seconds += EVERY
             states.append(self.monitor.drift)
         return states
@@ -135,7 +135,7 @@ def test_a_cause_begins_where_the_poor_faces_do_and_not_with_a_single_one() -> N
 def test_a_track_is_one_face_for_an_hour_and_longer(device: Device) -> None:
     random = np.random.default_rng(0)
     for second, raw in enumerate(drawn(HELD_OUT.probabilities, 3600, random)):
-        device.monitor.write(moment(second, reading(1, raw, DARK)))
+        device.monitor.write(frame_readings(second, reading(1, raw, DARK)))
     drift = device.monitor.drift
     assert (drift.kind, drift.faces, drift.index) == ("learning", 1, None)
     assert drift.words == f"still learning: 1 of {MIN_FACES} faces"
@@ -167,7 +167,7 @@ def test_held_out_faces_raise_no_alarm_even_where_every_picture_is_poor() -> Non
 
 
 @pytest.mark.parametrize("power", [0.4, 4.0], ids=["less sure", "surer"])
-def test_confidence_that_moves_in_the_dark_is_told_with_when_it_began(
+def test_confidence_that_moves_in_the_dark_is_reported_with_its_start(
     device: Device, power: float
 ) -> None:
     random = np.random.default_rng(2)
@@ -232,7 +232,9 @@ def test_light_that_falls_while_the_same_people_stay_is_noticed(device: Device) 
     for minute in range(4):
         rows, quality = (clear, GOOD) if minute < 2 else (dark, DARK)
         for track, raw in enumerate(rows):
-            device.monitor.write(moment(60.0 * minute + track / 10, reading(track, raw, quality)))
+            device.monitor.write(
+                frame_readings(60.0 * minute + track / 10, reading(track, raw, quality))
+            )
     assert device.monitor.drift.kind == "drifted"
     assert device.monitor.drift.cause == "light is low"
 
@@ -266,14 +268,14 @@ def test_memory_and_time_do_not_grow(device: Device) -> None:
     rows = with_quality(drawn(HELD_OUT.probabilities, 1000, np.random.default_rng(7)), GOOD)
     device.sees(rows)
     assert len(device.monitor._samples) == WINDOW
-    moments = []
+    sequence = []
     for frame in range(6000):
         both = [reading(5000 + frame // 600 + 500 * side, *rows[side]) for side in (0, 1)]
-        moments.append(moment(1e6 + frame / 30, *both))
+        sequence.append(frame_readings(1e6 + frame / 30, *both))
     started = time.thread_time()
-    for shown in moments:
+    for shown in sequence:
         device.monitor.write(shown)
-    assert (time.thread_time() - started) / len(moments) < 200e-6
+    assert (time.thread_time() - started) / len(sequence) < 200e-6
 
 
 Damage = Callable[[Image], Image]

@@ -23,7 +23,7 @@ def binned(probabilities: Array) -> NDArray[np.int64]:
     return np.histogram(probabilities.max(axis=1), bins=15, range=(0, 1))[0]
 
 
-def test_the_index_is_that_of_the_books() -> None:
+def test_the_stability_index_is_as_computed_by_hand() -> None:
     half_and_half, tilted = np.array([5000, 5000]), np.array([8000, 2000])
     by_hand = 0.3 * np.log(0.8 / 0.5) - 0.3 * np.log(0.2 / 0.5)
     assert stability_index(tilted, half_and_half) == pytest.approx(by_hand, rel=1e-3)

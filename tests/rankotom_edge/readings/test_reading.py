@@ -160,7 +160,7 @@ def test_a_blend_that_lasts_is_named_and_so_is_the_first_of_a_face() -> None:
     assert all(blends[first:])
 
 
-def test_a_face_that_trembles_across_every_limit_is_told_in_few_words() -> None:
+def test_a_face_that_trembles_across_every_limit_changes_its_words_rarely() -> None:
     """Ten seconds at 30 frames a second, confidence and parts a little above and below."""
     random = np.random.default_rng(0)
     before, changes, latest = None, 0, None

@@ -140,7 +140,7 @@ def test_faces_that_left_are_forgotten() -> None:
     smoother = Smoother()
     for track in range(5_000):
         smoother.update(track, HAPPY, track / FPS)
-        smoother.keep(track / FPS)
+        smoother.forget_old(track / FPS)
     assert len(smoother) <= FPS * MAX_GAP + 1
 
 

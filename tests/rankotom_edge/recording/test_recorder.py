@@ -104,7 +104,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     except FileNotFoundError:
         mounted = False
     if not mounted:
-        pytest.skip("a file system of 400 KB can't be mounted here")
+        pytest.skip("a file system of 400 KB cannot be mounted here")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 

@@ -127,7 +127,7 @@ def test_v_works_while_the_replay_is_paused(replayed: Callable[..., Person]) -> 
     person = replayed("space", "v", "q")
     paused = [shown.latest for shown in person.shown if shown.latest and shown.controls.crop]
     assert paused
-    assert all(moment.frame.index == 0 for moment in paused)
+    assert all(shown.frame.index == 0 for shown in paused)
     assert paused[0].readings[0].crop is not None
 
 
@@ -167,7 +167,7 @@ def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
         read_session(a_session(tmp_path, video=False, times=(0.0, night, night + 1)))
     )
     assert [image.time for image in clip.images()] == [0, LONGEST_GAP, LONGEST_GAP + 1]
-    assert [moment.frame.time for moment in clip.readings] == [0, night, night + 1]
+    assert [shown.frame.time for shown in clip.readings] == [0, night, night + 1]
 
 
 @pytest.mark.parametrize("photographs", [False, True])

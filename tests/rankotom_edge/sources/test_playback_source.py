@@ -40,7 +40,7 @@ class CountedClip(Clip):
             self.put_away = True
 
 
-class Hands:
+class ManualClock:
     """A clock that is set by hand."""
 
     now = 100.0
@@ -71,17 +71,17 @@ def test_after_a_pause_it_goes_on_at_its_pace_and_does_not_race() -> None:
 
 
 def test_a_paced_source_gives_a_frame_when_it_is_due_by_the_clock_and_skips_none() -> None:
-    hands = Hands()
-    with PlaybackSource(CountedClip(), paced=True, clock=hands) as source:
+    clock = ManualClock()
+    with PlaybackSource(CountedClip(), paced=True, clock=clock) as source:
         first = source.read(timeout=5)
         assert first is not None
         assert (first.index, first.captured) == (0, 100.0)
         assert source.read(timeout=0.01) is None
-        hands.now = 100.1
+        clock.now = 100.1
         second = source.read(timeout=0)
         assert second is not None
         assert (second.index, second.captured) == (1, 100.1)
-        hands.now = 200.0
+        clock.now = 200.0
         later = [source.read(timeout=0.01) for _ in range(3)]
         assert [frame and frame.index for frame in later] == [2, None, None]
 
@@ -95,8 +95,8 @@ def test_a_paced_source_waits_by_itself_until_the_frame_is_due() -> None:
 
 
 def test_an_unpaced_source_gives_frames_as_fast_as_they_are_read() -> None:
-    hands = Hands()
-    with PlaybackSource(CountedClip(500), paced=False, clock=hands) as source:
+    clock = ManualClock()
+    with PlaybackSource(CountedClip(500), paced=False, clock=clock) as source:
         frames = [source.read(timeout=5) for _ in range(500)]
         assert [frame and frame.index for frame in frames] == list(range(500))
         assert source.read(timeout=5) is None
@@ -108,8 +108,8 @@ def test_a_few_pictures_are_decoded_ahead_and_no_more() -> None:
     with PlaybackSource(clip, paced=False) as source:
         source.read(timeout=5)
         time.sleep(0.2)
-        # The room was filled once, before the one was read or after, and one is in the decoder's
-        # hands.
+        # The queue was filled once, before or after the first frame was read, and the decoder holds
+        # one more.
         assert clip.made in (AHEAD + 1, AHEAD + 2)
 
 
@@ -140,10 +140,10 @@ def test_a_clip_that_fails_later_says_so_behind_its_last_frame() -> None:
 
 
 def test_the_wait_in_the_queue_is_not_taken_for_latency() -> None:
-    hands = Hands()
-    with PlaybackSource(CountedClip(), paced=False, clock=hands) as source:
+    clock = ManualClock()
+    with PlaybackSource(CountedClip(), paced=False, clock=clock) as source:
         time.sleep(0.1)
-        hands.now = 107.0
+        clock.now = 107.0
         frame = source.read(timeout=5)
         assert frame is not None
         assert frame.captured == 107.0

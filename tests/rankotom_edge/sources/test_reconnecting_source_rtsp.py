@@ -170,7 +170,7 @@ def test_an_ip_camera_that_falls_silent_is_lost(clip: Path, tmp_path: Path) -> N
         wait_for(source, "lost", 2 * READ_SECONDS + 4)
 
 
-def test_nobody_at_the_address_is_told_at_once_and_without_the_password() -> None:
+def test_an_address_without_a_camera_is_an_error_at_once_without_the_password() -> None:
     began = time.monotonic()
     with pytest.raises(RankotomError, match=r"from rtsp://127\.0\.0\.1:") as raised:
         open_source(f"rtsp://me:secret@127.0.0.1:{free_port()}/live")

@@ -12,7 +12,7 @@ def test_a_key_without_a_meaning_changes_nothing() -> None:
     assert toggle(Controls(help=True), "x") == Controls(help=True)
 
 
-def test_keys_that_can_do_nothing_are_not_told() -> None:
+def test_keys_that_can_do_nothing_are_not_listed() -> None:
     assert Controls().keys == KEYS
     assert list(KEYS.keys() - Controls(absent=("v",)).keys.keys()) == ["v"]
 

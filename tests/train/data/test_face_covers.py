@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.covered_mouth import mouth_covered
+from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
@@ -51,7 +51,7 @@ def test_what_covers_the_mouth_is_noticed_where_the_detector_finds_the_face(
         for seed in range(5):
             drawn = draw_cover(portrait, FACE, MOUTH_COVERS[name], np.random.default_rng(seed))
             for face in detect_close_up(detector.detect, drawn, FACE):
-                noticed.append(mouth_covered(crop(drawn, face, FERPLUS_FRAMING, 48, 1)[0]) > 0)
+                noticed.append(cover_log_odds(crop(drawn, face, FERPLUS_FRAMING, 48, 1)[0]) > 0)
     assert len(noticed) == 5
     assert sum(noticed) >= 4
 
@@ -66,7 +66,9 @@ def test_a_small_face_keeps_its_size_and_loses_its_mouth(portrait: Image) -> Non
     )
     assert drawn.shape == small.shape
     assert (
-        mouth_covered(np.ascontiguousarray(small[..., 0])) < 0 < mouth_covered(drawn[..., 0].copy())
+        cover_log_odds(np.ascontiguousarray(small[..., 0]))
+        < 0
+        < cover_log_odds(drawn[..., 0].copy())
     )
 
 

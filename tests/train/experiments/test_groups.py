@@ -12,13 +12,13 @@ from rankotom_edge.sources.demo import load_portrait
 from train.data.utkface import Person, load_utkface
 from train.experiments.groups import (
     Photograph,
-    by_group,
+    group_photographs,
     jitter,
     kind_table,
     main,
     mirror,
-    photograph,
-    share,
+    read_photograph,
+    share_text,
     summary_table,
     unsure_reason,
 )
@@ -41,7 +41,7 @@ def photographs(folder: Path) -> list[Photograph]:
         open_reader(classifier, stills=True) as reader,
     ):
         random = np.random.default_rng(0)
-        return [photograph(reader, person, random) for person in load_utkface(folder)]
+        return [read_photograph(reader, person, random) for person in load_utkface(folder)]
 
 
 def test_a_face_is_read_again_mirrored_and_jittered(photographs: list[Photograph]) -> None:
@@ -54,7 +54,7 @@ def test_a_face_is_read_again_mirrored_and_jittered(photographs: list[Photograph
 
 
 def test_everybody_is_counted_in_all_and_in_each_grouping(photographs: list[Photograph]) -> None:
-    sizes = {name: len(members) for name, members in by_group(photographs)}
+    sizes = {name: len(members) for name, members in group_photographs(photographs)}
     assert sizes == {
         "all": 2, "black": 1, "white": 1, "female": 1, "male": 1, "30 to 49": 1, "50 to 69": 1
     }  # fmt: skip
@@ -71,8 +71,8 @@ def test_tables_are_markdown_with_a_row_for_each_group(photographs: list[Photogr
 
 
 def test_a_share_has_wilsons_interval_and_no_faces_a_dash() -> None:
-    assert share([True] * 9 + [False]) == "90.0 (60 to 98)"
-    assert share([]) == "–"
+    assert share_text([True] * 9 + [False]) == "90.0 (60 to 98)"
+    assert share_text([]) == "–"
 
 
 def test_jitter_moves_and_lights_a_picture_slightly(folder: Path) -> None:

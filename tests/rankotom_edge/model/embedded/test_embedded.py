@@ -1,6 +1,5 @@
 """The embedded model is what its file, the example predictions and the README say of it."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -48,18 +47,6 @@ def test_the_readme_claims_what_was_measured() -> None:
     metrics = MODEL.card.evaluation.metrics
     assert f"| accuracy | {metrics['accuracy'].value:.1%}".replace("%", " %") in text
     assert f"| ECE | {metrics['ece'].value:.2%}".replace("%", " %") in text
-
-
-def test_the_documents_tables_are_what_the_model_files_say() -> None:
-    specification = importlib.util.spec_from_file_location("tables", ROOT / "docs/tables.py")
-    assert specification is not None
-    assert specification.loader is not None
-    tables = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(tables)
-    for document in tables.DOCUMENTS:
-        text = document.read_text(encoding="utf-8")
-        assert "<!-- end -->" in text
-        assert tables.update_tables(text) == text, f"{document.name}: run make pictures"
 
 
 def test_a_face_and_its_mirror_image_read_alike() -> None:

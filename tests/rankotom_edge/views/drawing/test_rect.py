@@ -17,4 +17,4 @@ def test_the_part_within_another_may_be_empty() -> None:
 
 def test_rectangles_that_only_touch_do_not_overlap() -> None:
     assert not Rect(0, 0, 10, 10).overlaps(Rect(10, 0, 10, 10))
-    assert Rect(0, 0, 10, 10).grown(1).overlaps(Rect(10, 0, 10, 10))
+    assert Rect(0, 0, 10, 10).grow(1).overlaps(Rect(10, 0, 10, 10))

@@ -33,7 +33,7 @@ def test_texts_on_a_line_share_its_height() -> None:
     assert text_mask("aaa", 15).shape[0] == text_mask("gÅj", 15).shape[0]
 
 
-def test_bold_is_wider_and_figures_are_all_as_wide() -> None:
+def test_bold_is_wider_and_all_digits_are_equally_wide() -> None:
     assert text_width("neutral", 15, bold=True) > text_width("neutral", 15)
     assert len({text_width(digit, 12) for digit in "0123456789"}) == 1  # no number jitters
 

@@ -69,9 +69,7 @@ def test_each_face_is_cut_down_to_its_headline_before_one_is_left_out(
     assert sum(line.count("┃") + line.count("│") for line in page) == 3 * (bars or 0)
 
 
-def test_a_line_tells_of_faces_only_where_it_could_not_show_them(
-    printed: Any, showing: Any
-) -> None:
+def test_a_line_counts_only_the_faces_that_it_cannot_show(printed: Any, showing: Any) -> None:
     readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
     assert numbers(printed(showing.frame_readings(*readings[:5]), size=(30, 6))) == [1, 2, 3, 4, 5]
     assert printed(showing.frame_readings(*readings), size=(30, 6))[0].strip() == "+2 more faces"
@@ -100,7 +98,7 @@ def test_a_blend_names_both_and_their_shares(printed: Any, showing: Any) -> None
     assert "happiness 52 + surprise 31" in page[2]
 
 
-def test_a_blend_in_a_narrow_column_tells_its_numbers_whole(printed: Any, showing: Any) -> None:
+def test_a_blend_in_a_narrow_column_keeps_its_whole_numbers(printed: Any, showing: Any) -> None:
     readings = [showing.reading(track, neutral=0.52, happiness=0.36) for track in (1, 2, 3)]
     lines = printed(showing.frame_readings(*readings))
     assert lines[2].count("52 + 36") == 3

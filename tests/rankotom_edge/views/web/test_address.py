@@ -50,7 +50,7 @@ def test_the_links_of_all_addresses_are_such_as_a_person_can_open() -> None:
             pass
 
 
-def test_a_port_in_use_is_told_with_what_to_do() -> None:
+def test_a_port_in_use_is_an_error_with_advice() -> None:
     with (
         listening("127.0.0.1") as first,
         pytest.raises(RankotomError, match=rf"Port {first.port} .* in use.*--port"),
@@ -59,7 +59,7 @@ def test_a_port_in_use_is_told_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "a" * 300])
-def test_a_host_that_is_not_ours_is_told_with_what_to_do(host: str) -> None:
+def test_a_host_that_is_not_ours_is_an_error_with_advice(host: str) -> None:
     with pytest.raises(RankotomError, match="--host"):
         listen(host, 0)
 
@@ -88,7 +88,7 @@ def test_only_names_that_mean_this_machine_are_admitted() -> None:
         )
 
 
-def test_a_kept_token_is_made_once_for_its_owner_alone_and_asked_for_here_too(
+def test_a_token_file_is_made_once_for_its_owner_alone_and_used_here_too(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "token"

@@ -46,7 +46,7 @@ def test_a_waiting_client_is_woken_from_the_loops_thread(showing: Any) -> None:
     assert asyncio.run(read()) < 10
 
 
-def test_a_client_that_waits_in_vain_gets_the_same_again(showing: Any) -> None:
+def test_a_client_that_gets_nothing_new_gets_the_same_again(showing: Any) -> None:
     relay = Relay()
     assert asyncio.run(relay.wait_for_newer(0, 0.01)) is None
     relay.put(showing.display(None), 1.0)

@@ -180,7 +180,9 @@ def test_headers_without_end_are_refused(quiet: Any) -> None:
         assert reader.recv(100).startswith(b"HTTP/1.1 400 ")
 
 
-def test_who_sends_no_request_is_shown_out(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_without_a_request_is_closed(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "IDLE_SECONDS", 0.3)
     with socket.create_connection(("127.0.0.1", stage.port), timeout=20) as reader:
         reader.sendall(b"GET / HTTP/1.1\r\nHost: ")

@@ -6,7 +6,7 @@ import pytest
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 
 
-def test_a_second_is_told_when_it_is_over_with_the_mean_of_its_faces() -> None:
+def test_a_second_is_added_when_it_is_over_with_the_mean_of_its_faces() -> None:
     timeline = Timeline()
     timeline.add(7.0, [np.array([1.0, 0.0]), np.array([0.0, 1.0])])
     timeline.add(7.9, [np.array([1.0, 0.0])])

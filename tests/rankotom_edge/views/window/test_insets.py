@@ -25,7 +25,7 @@ def test_the_help_leaves_out_the_keys_that_can_do_nothing(
     assert KEYS["c"] not in said
 
 
-def test_the_help_tells_every_key(window: Any, words: Callable[..., str]) -> None:
+def test_the_help_lists_every_key(window: Any, words: Callable[..., str]) -> None:
     said = words(window.frame_readings(window.HAPPY), controls=Controls(help=True))
     for key, meaning in KEYS.items():
         assert f"{key} | {meaning}" in said

@@ -18,7 +18,7 @@ from rankotom_edge.views.window.panel_placement import (
     arrange,
     arrange_most,
     is_roomy,
-    keep,
+    keep_places,
 )
 
 PICTURE = Rect(0, 0, 640, 480)
@@ -77,7 +77,9 @@ def test_no_panel_ever_covers_a_face_or_another_panel_or_leaves_its_area(
     for faces in frames:
         crowd = Scene(faces, PICTURE, COLUMN, SIZES, GAP)
         placement = (
-            keep(crowd, placement) or arrange(crowd, placement) or arrange_most(crowd, placement)
+            keep_places(crowd, placement)
+            or arrange(crowd, placement)
+            or arrange_most(crowd, placement)
         )
         assert_clear(placement, crowd)
         assert placement.places.keys() <= faces.keys()
@@ -190,9 +192,9 @@ def test_it_grows_again_when_there_is_plenty_of_room() -> None:
 
 def test_a_settled_layout_is_kept_and_a_changed_one_is_not() -> None:
     placement = arranged(scene(square(100, 100, 100)))
-    assert keep(scene(square(102, 101, 100)), placement) == placement
-    assert keep(scene(square(100, 100, 100), square(400, 100, 100)), placement) is None
-    assert keep(scene(Rect(10, 5, 620, 470)), placement) is None
+    assert keep_places(scene(square(102, 101, 100)), placement) == placement
+    assert keep_places(scene(square(100, 100, 100), square(400, 100, 100)), placement) is None
+    assert keep_places(scene(Rect(10, 5, 620, 470)), placement) is None
 
 
 def test_where_nothing_more_fits_the_largest_faces_have_panels() -> None:
@@ -213,13 +215,13 @@ def test_a_crowd_has_bars_where_there_is_room_and_headlines_elsewhere() -> None:
     assert levels.count(2) >= 1
     assert placement.left_out == crowd.faces.keys() - placement.places.keys()
     assert_clear(placement, crowd)
-    assert keep(crowd, placement) == placement
+    assert keep_places(crowd, placement) == placement
 
 
 def test_who_is_gone_for_a_frame_moves_nobody() -> None:
     both = scene(square(100, 100, 100), square(450, 250, 90))
     placement = arranged(both)
-    alone = keep(scene(square(100, 100, 100)), placement)
+    alone = keep_places(scene(square(100, 100, 100)), placement)
     assert alone is not None
     assert alone.places == {1: placement.places[1]}
     assert arranged(both, alone).places == placement.places
@@ -264,7 +266,7 @@ def test_nobody_s_panel_changes_its_side_while_people_sway(people: int, width: f
         view = Scene(
             dict(enumerate(heads)), Rect(0, 0, 1280, 720), None, sizes, GAP, dict(enumerate(faces))
         )
-        placement = (frame % 16 and keep(view, placement)) or arranged(view, placement)
+        placement = (frame % 16 and keep_places(view, placement)) or arranged(view, placement)
         assert placement.level == 0
         sides |= {(track, *place[:2]) for track, place in placement.places.items()}
     assert len(sides) == people

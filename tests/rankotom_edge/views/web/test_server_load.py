@@ -90,7 +90,7 @@ def test_twenty_clients_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
 
 
 @pytest.mark.parametrize("paths", [("/api/live", "/video"), ("/api/readings",)])
-def test_what_twenty_clients_cost_beside_a_loop_that_runs_flat_out_is_a_part_of_one_core(
+def test_twenty_clients_of_a_loop_at_full_speed_cost_a_small_part_of_a_core(
     stage: Any, artifact: Any, paths: tuple[str, ...]
 ) -> None:
     """In CPU time, because the machine may be busy: what the threads besides the loop's spend, with

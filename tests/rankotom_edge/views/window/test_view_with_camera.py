@@ -26,7 +26,7 @@ def within(seconds: float, condition: Callable[[], object]) -> bool:
     return True
 
 
-def test_beside_a_screen_nothing_is_kept_either(screen: str, tmp_path: Path) -> None:
+def test_with_a_screen_nothing_is_kept_either(screen: str, tmp_path: Path) -> None:
     """MediaPipe starts OpenGL there, which would leave its shaders in the cache."""
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "DISPLAY": screen}
     command = [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo"]

@@ -109,7 +109,7 @@ def test_the_diagram_and_the_state_of_the_model_are_shown(page: Page) -> None:
     assert "not what a person feels" in page.text("footer")
 
 
-def test_a_still_and_a_lost_source_are_told_plainly(page: Page, showing: Any) -> None:
+def test_a_still_and_a_lost_source_are_named_plainly(page: Page, showing: Any) -> None:
     page.stage.status = replace(page.stage.status, still=True)
     page.comes(lambda: "not a live person" in page.text("#still"), showing.reading(happiness=0.9))
     lost = State("lost", "lost: opening it again in 4 s")
