@@ -18,7 +18,10 @@ from train.teachers.faceres import pad_same
 from train.teachers.recogniser import CROP, Recogniser, measure_batch_norms
 from train.teachers.start_weights import load_recogniser
 
-FILES = Path(os.environ.get("RANKOTOM_START", data_folder(None) / "start"))
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "start"
+FILES = Path(
+    os.environ.get("RANKOTOM_START") or (SHARED if SHARED.exists() else data_folder(None) / "start")
+)
 needs_files = pytest.mark.skipif(
     not (FILES / Dlib.manifest).exists(),
     reason=f"no recognisers in {FILES} (RANKOTOM_START); see train/teachers/start_weights.py",
