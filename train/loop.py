@@ -79,7 +79,7 @@ def train(
 
             total, count = ranks.sum(correct.total), ranks.sum(correct.count)
             thresholds = update_thresholds(
-                thresholds, CorrectConfidence(total, count), epoch, beta=recipe.threshold_beta
+                thresholds, CorrectConfidence(total, count), epoch + 1, beta=recipe.threshold_beta
             )
             if ranks.is_leader:
                 logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
@@ -124,19 +124,22 @@ def rank_o_tom(
     faces = augment(batch.fer, batch.draws, size)
     first = torch.arange(blends, device=faces.device)
     second = first ^ 1  # without FR faces, neighbours of the shuffled batch blend with each other
-    chosen = torch.ones_like(first, dtype=torch.bool)
+    chosen, partner_labels = torch.ones_like(first, dtype=torch.bool), batch.labels[second]
     if batch.fr is not None:
         view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
         with torch.no_grad(), evaluation_mode(network), precision(recipe, faces.device):
             opinion_a, opinion_b = (
                 network(view).float().softmax(dim=1) for view in (view_a, view_b)
             )
-        pseudo = pseudo_label(opinion_a, opinion_b, thresholds)
-        chosen = pseudo.kept
+        pseudo = pseudo_label(opinion_a, opinion_b, thresholds, top_only=recipe.pseudo_top_only)
+        chosen, partner_labels = pseudo.kept, pseudo.labels
         pixels = torch.cat([pixels, batch.fr[chosen]])
         faces = torch.cat([faces, trained[chosen]])
         targets = torch.cat([targets, pseudo.targets(recipe.pseudo_targets)[chosen]])
         second = count + chosen.cumsum(0) - 1
+    kept = int(chosen.sum())
+    if recipe.ranking == "fixed":  # the appendix blends "facial images with different labels"
+        chosen = chosen & (batch.labels[first] != partner_labels)
     first, second, fer_above = first[chosen], second[chosen], batch.fer_above[chosen]
 
     # The blends (Eq. 2): cut from unaugmented pictures, then augmented as one face.
@@ -171,7 +174,7 @@ def rank_o_tom(
             terms = ranking(of_blends, confidence[first], confidence[second], margin=margin)
         loss = loss + recipe.ranking_weight * ranks.mean(terms)
     offered = 0 if batch.fr is None else blends
-    return StepResult(loss, probabilities[:count], offered, len(first))
+    return StepResult(loss, probabilities[:count], offered, kept)
 
 
 def precision(recipe: Recipe, device: torch.device) -> torch.autocast:

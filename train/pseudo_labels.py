@@ -34,13 +34,14 @@ class CorrectConfidence:
 
 
 def update_thresholds(
-    previous: Tensor, correct: CorrectConfidence, epoch: int, *, beta: float
+    previous: Tensor, correct: CorrectConfidence, t: int, *, beta: float
 ) -> Tensor:
     """Eq. 4: T_c = beta / (1 + e^-t) times the mean confidence of D_c, the correct faces of c.
 
-    A class without correct faces keeps its threshold.
+    Epochs t count from 1, as in Ada-CM (Li et al. 2022), from which the rule comes. A class without
+    correct faces keeps its threshold.
     """
-    ramp = beta / (1 + math.exp(-epoch))
+    ramp = beta / (1 + math.exp(-t))
     mean = correct.total / correct.count.clamp(min=1)
     return torch.where(correct.count > 0, ramp * mean, previous)
 
@@ -58,9 +59,17 @@ class PseudoLabels:
         return functional.one_hot(self.labels, self.probabilities.shape[1]).to(self.probabilities)
 
 
-def pseudo_label(view_a: Tensor, view_b: Tensor, thresholds: Tensor) -> PseudoLabels:
-    """Eq. 5 and 6: interpolate two views, take the best of the classes above their threshold."""
+def pseudo_label(
+    view_a: Tensor, view_b: Tensor, thresholds: Tensor, *, top_only: bool = False
+) -> PseudoLabels:
+    """Eq. 5 and 6: interpolate two views, take the best of the classes above their threshold.
+
+    As written, a lesser class may win when the top class fails its threshold. With ``top_only``, as
+    in Ada-CM, only the top class may pass.
+    """
     probabilities = INTERPOLATION * view_a + (1 - INTERPOLATION) * view_b
     passed = probabilities > thresholds.to(probabilities)
+    if top_only:
+        passed &= probabilities == probabilities.amax(dim=1, keepdim=True)
     labels = (passed * probabilities).argmax(dim=1)
     return PseudoLabels(labels, probabilities, passed.any(dim=1))

@@ -44,6 +44,7 @@ class Recipe:
     face_recognition: bool = True  # pseudo-labelled LFW; without it FER faces blend in pairs
     threshold_start: float = 0.95
     threshold_beta: float = 0.97  # beta of Eq. 4
+    pseudo_top_only: bool = False  # Ada-CM's rule for Eq. 6: only the top class may pass
     pseudo_targets: Literal["label", "probabilities"] = "label"  # Eq. 6's class, or Eq. 5's mixture
     partners: float = 1.0  # blends (and FR faces) for each FER face of a batch
     partners_from: float = 0.0  # the share of the epochs after which they join

