@@ -120,11 +120,11 @@ def rank_o_tom(
     count, blends = len(batch.fer), len(batch.fer_above)
 
     # The originals: FER faces, then the FR faces with a pseudo-label (Eq. 5 and 6).
-    pixels, targets = batch.undamaged, batch.targets
+    pixels, labels, targets = batch.undamaged, batch.labels, batch.targets
     faces = augment(batch.fer, batch.draws, size)
     first = torch.arange(blends, device=faces.device)
     second = first ^ 1  # without FR faces, neighbours of the shuffled batch blend with each other
-    chosen, partner_labels = torch.ones_like(first, dtype=torch.bool), batch.labels[second]
+    chosen = torch.ones_like(first, dtype=torch.bool)
     if batch.fr is not None:
         view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
         with torch.no_grad(), evaluation_mode(network), precision(recipe, faces.device):
@@ -132,14 +132,16 @@ def rank_o_tom(
                 network(view).float().softmax(dim=1) for view in (view_a, view_b)
             )
         pseudo = pseudo_label(opinion_a, opinion_b, thresholds, top_only=recipe.pseudo_top_only)
-        chosen, partner_labels = pseudo.kept, pseudo.labels
+        chosen = pseudo.kept
         pixels = torch.cat([pixels, batch.fr[chosen]])
         faces = torch.cat([faces, trained[chosen]])
+        labels = torch.cat([labels, pseudo.labels[chosen]])
         targets = torch.cat([targets, pseudo.targets(recipe.pseudo_targets)[chosen]])
         second = count + chosen.cumsum(0) - 1
     kept = int(chosen.sum())
-    if recipe.ranking == "fixed":  # the appendix blends "facial images with different labels"
-        chosen = chosen & (batch.labels[first] != partner_labels)
+    if recipe.blends and recipe.ranking == "fixed":
+        # The appendix blends "facial images with different labels".
+        chosen = chosen & (labels[first] != labels[second])
     first, second, fer_above = first[chosen], second[chosen], batch.fer_above[chosen]
 
     # The blends (Eq. 2): cut from unaugmented pictures, then augmented as one face.

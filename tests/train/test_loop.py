@@ -182,6 +182,17 @@ def test_each_part_of_the_paper_can_be_left_out(
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_batch_that_is_not_divided_into_pairs_may_be_odd(
+    whole: bool, recipe: Recipe, network: nn.Module, faces: TrainingFaces, alone: Ranks
+) -> None:
+    odd = replace(recipe, batch=7, blends=whole, face_recognition=whole)
+    result = step(odd, network, first_batch(odd, faces, alone), ALL, alone)
+    assert torch.isfinite(result.loss)
+    assert len(result.probabilities) == 7
+
+
+@torch.no_grad()
 def test_a_soft_pseudo_label_is_trained_on_as_it_is(
     recipe: Recipe, network: nn.Module, batch: Batch, alone: Ranks
 ) -> None:
