@@ -8,7 +8,7 @@ from calib.errors import RankotomError
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Frame
 from rankotom_edge.readings.frame_readings import FrameReadings
-from rankotom_edge.recording.session import Session
+from rankotom_edge.recording.session import READINGS, Session
 from rankotom_edge.sources.playback_source import Clip, TimedImage
 
 # Seconds. Longer gaps are shortened to this: a camera may have been lost all night. By eye.
@@ -47,14 +47,18 @@ class SessionClip(Clip):
         if not self._session.has_video:
             return recorded
         image, contract = recorded.frame.image, self._session.model.crop
-        readings = (
-            replace(
-                reading,
-                crop=crop(image, reading.face, contract.framing, contract.size, contract.channels),
+        framing, size, channels = contract.framing, contract.size, contract.channels
+        try:
+            readings = tuple(
+                replace(reading, crop=crop(image, reading.face, framing, size, channels))
+                for reading in recorded.readings
             )
-            for reading in recorded.readings
-        )
-        return replace(recorded, readings=tuple(readings))
+        except (ArithmeticError, ValueError) as error:
+            raise RankotomError(
+                f"A face in frame {recorded.frame.index} of {self._session.folder / READINGS} "
+                f"cannot be cropped ({error!r}). It was changed or damaged."
+            ) from error
+        return replace(recorded, readings=readings)
 
 
 class RecordedReader:

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
+from calib.errors import RankotomError
 from rankotom_edge.cli import replay as command
 from rankotom_edge.cli.view_options import ViewOptions
 from rankotom_edge.faces.crop import crop
@@ -23,7 +24,8 @@ from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import read_expression
 from rankotom_edge.recording.recorder import Recorder, describe_session
 from rankotom_edge.recording.replay import LONGEST_GAP, SessionClip
-from rankotom_edge.recording.session import read_session
+from rankotom_edge.recording.session import READINGS, read_session
+from rankotom_edge.sources.playback_source import PlaybackSource
 from rankotom_edge.views.display import Display
 
 CARD = load_artifact("ferplus-fp32").card
@@ -174,3 +176,11 @@ def test_a_night_without_a_camera_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_recorded_photograph_stands_alone_as_it_did(tmp_path: Path, photographs: bool) -> None:
     session = a_session(tmp_path, video=True, times=(0.0,), photographs=photographs)
     assert SessionClip(read_session(session)).photographs is photographs
+
+
+def test_a_face_at_an_impossible_place_is_called_damage(tmp_path: Path) -> None:
+    folder = a_session(tmp_path, video=True)
+    readings = folder / READINGS
+    readings.write_text(readings.read_text().replace("220,149.3", "1e300,149.3"))
+    with pytest.raises(RankotomError, match=r"frame 0 of .*readings\.jsonl .* damaged"):
+        PlaybackSource(SessionClip(read_session(folder)), paced=False)
