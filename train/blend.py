@@ -5,7 +5,7 @@ from torch import Tensor
 
 # The paper fixes the box to b_x = b_y = 0, b_w = W, b_h = H / 2: both halves are equally large.
 LAMBDA = 0.5
-FEATHER = 6 / 48  # of the height, over which a smooth seam goes from one half to the other
+FEATHER = 6 / 48  # share of the height that a smooth seam extends over; chosen by eye
 
 
 def blend_faces(upper: Tensor, lower: Tensor) -> Tensor:

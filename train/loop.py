@@ -157,7 +157,7 @@ def rank_o_tom(
     torch.manual_seed(batch.seed + ranks.rank)  # dropout
     faces = faces.contiguous(memory_format=torch.channels_last)
     with precision(recipe, faces.device):
-        # One pass for all: batch norms that saw blends apart from faces would tell them apart.
+        # One pass for all: with blends in a pass of their own accuracy collapsed (docs/results.md).
         logits = parallel(faces)
     logits = logits.float()
     loss = ranks.mean(label_loss(recipe, logits, targets))

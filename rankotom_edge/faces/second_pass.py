@@ -23,7 +23,6 @@ Detect = Callable[[Image], tuple[Face, ...]]
 
 CLOSE_UP_SIZE = 192  # pixels, the input of the full-range network; the short-range one takes 128
 CLOSE_UP_WIDTHS = 4.0  # the side of the close-up in face widths; chosen by eye from 2 to 5
-GREY = 128  # beyond the picture; a black border costs one face in a hundred of UTKFace
 # Degrees that a head may lean without being rotated upright: cutting rows is faster than warping,
 # and up to here the points are as exact (test_second_pass.py).
 MAX_LEAN = 5.0
@@ -50,10 +49,11 @@ def detect_in_half(detect: Detect, image: Image, half: int) -> tuple[Face, ...]:
 
 
 def cut_close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
-    """The face in the middle, upright, grey beyond the picture; and the way back to the picture.
+    """The face in the middle, upright, black beyond the picture; and the way back to the picture.
 
     A face that fills the picture gets room around it too: without, the detector scores it too low
-    (`python -m train.experiments.found_faces`).
+    (`python -m train.experiments.found_faces`). Grey instead of black finds one more in a hundred,
+    but confuses people who pass behind one another (`make crossings`).
     """
     scale = CLOSE_UP_SIZE / (CLOSE_UP_WIDTHS * face.box[2])
     roll = cmath.phase(complex(*face.right_eye) - complex(*face.left_eye))
@@ -63,7 +63,7 @@ def cut_close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
     middle = complex(CLOSE_UP_SIZE, CLOSE_UP_SIZE) / 2
     to_close_up = Similarity(turn, middle - turn * complex(*face.centre))
     matrix = to_close_up.from_pixel_centres.matrix
-    drawn = cv2.warpAffine(image, matrix, (CLOSE_UP_SIZE, CLOSE_UP_SIZE), borderValue=(GREY,) * 3)
+    drawn = cv2.warpAffine(image, matrix, (CLOSE_UP_SIZE, CLOSE_UP_SIZE))
     return np.asarray(drawn, dtype=np.uint8), to_close_up.inverse
 
 
@@ -72,7 +72,7 @@ def _cut_unrotated(image: Image, centre: Point, scale: float) -> tuple[Image, Si
     height, width = image.shape[:2]
     left, across, to_left, columns = _stretch(centre[0], width, scale)
     top, down, to_top, rows = _stretch(centre[1], height, scale)
-    drawn = np.full((CLOSE_UP_SIZE, CLOSE_UP_SIZE, 3), GREY, np.uint8)
+    drawn = np.zeros((CLOSE_UP_SIZE, CLOSE_UP_SIZE, 3), np.uint8)
     if columns > 0 and rows > 0:
         drawn[to_top : to_top + rows, to_left : to_left + columns] = cv2.resize(
             image[top : top + down, left : left + across], (columns, rows)

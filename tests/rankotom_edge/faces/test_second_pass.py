@@ -14,7 +14,6 @@ from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.second_pass import (
     CLOSE_UP_SIZE,
     CLOSE_UP_WIDTHS,
-    GREY,
     HALVES,
     MAX_LEAN,
     cut_close_up,
@@ -70,11 +69,11 @@ def test_the_way_back_leads_to_the_pixels_that_were_drawn(
         assert checked > 1000
 
 
-def test_a_face_that_fills_the_picture_has_grey_room_around_it() -> None:
-    drawn, way_back = cut_close_up(np.zeros((100, 100, 3), np.uint8), FACE)
+def test_a_face_that_fills_the_picture_has_black_room_around_it() -> None:
+    drawn, way_back = cut_close_up(np.full((100, 100, 3), 200, np.uint8), FACE)
     expected = CLOSE_UP_SIZE / CLOSE_UP_WIDTHS
     assert FACE.transform(way_back.inverse).box[2] == pytest.approx(expected)
-    assert (drawn[0, 0] == GREY).all()
+    assert (drawn[0, 0] == 0).all()
 
 
 def test_a_face_detected_twice_counts_once_as_the_surer_detection_has_it() -> None:

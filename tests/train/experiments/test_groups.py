@@ -1,5 +1,6 @@
 """Photographs read as the program reads them, counted by group."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -67,7 +68,11 @@ def test_tables_are_markdown_with_a_row_for_each_group(photographs: list[Photogr
     assert "| black | 1 | 0.0 (0 to 79) | – |" in rows[3]
     kinds = kind_table(photographs, lambda reading: reading.top).splitlines()
     assert kinds[0] == "|  | happiness |"
-    assert unsure_reason(photographs[1].reading) is None  # type: ignore[arg-type]
+    reading = photographs[1].reading
+    assert reading is not None
+    assert unsure_reason(reading) is None
+    assert unsure_reason(replace(reading, verdict="unsure", poor=None)) == "not confident enough"
+    assert unsure_reason(replace(reading, verdict="unsure", poor="blurred")) == "blurred"
 
 
 def test_a_share_has_wilsons_interval_and_no_faces_a_dash() -> None:
