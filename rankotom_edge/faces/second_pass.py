@@ -23,6 +23,9 @@ Detect = Callable[[Image], tuple[Face, ...]]
 
 CLOSE_UP_SIZE = 192  # pixels, the input of the full-range network; the short-range one takes 128
 CLOSE_UP_WIDTHS = 4.0  # the side of the close-up in face widths; chosen by eye from 2 to 5
+# Around the picture. Grey finds one face more in a hundred photographs, but in a video it confuses
+# people who pass behind one another (found_faces; `make crossings`).
+BLACK, GREY = 0, 128
 # Degrees that a head may lean without being rotated upright: cutting rows is faster than warping,
 # and up to here the points are as exact (test_second_pass.py).
 MAX_LEAN = 5.0
@@ -30,9 +33,11 @@ HALVES, HALF_SHARE = (0, 1), 0.6  # of the longer side, so that they overlap; ch
 SAME_FACE = 0.4  # boxes that overlap by this much are one face; chosen by eye
 
 
-def detect_close_up(detect: Detect, image: Image, face: Face) -> tuple[Face, ...]:
+def detect_close_up(
+    detect: Detect, image: Image, face: Face, beyond: int = BLACK
+) -> tuple[Face, ...]:
     """The plausible faces in and around the place where one may be."""
-    close_up, way_back = cut_close_up(image, face)
+    close_up, way_back = cut_close_up(image, face, beyond)
     return tuple(found.transform(way_back) for found in detect(close_up) if is_plausible(found))
 
 
@@ -48,31 +53,32 @@ def detect_in_half(detect: Detect, image: Image, half: int) -> tuple[Face, ...]:
     return tuple(face.transform(Similarity(1 + 0j, corner)) for face in found)
 
 
-def cut_close_up(image: Image, face: Face) -> tuple[Image, Similarity]:
-    """The face in the middle, upright, black beyond the picture; and the way back to the picture.
+def cut_close_up(image: Image, face: Face, beyond: int = BLACK) -> tuple[Image, Similarity]:
+    """The face in the middle, upright; and the way back. ``beyond``: grey level around the picture.
 
     A face that fills the picture gets room around it too: without, the detector scores it too low
-    (`python -m train.experiments.found_faces`). Grey instead of black finds one more in a hundred,
-    but confuses people who pass behind one another (`make crossings`).
+    (`python -m train.experiments.found_faces`).
     """
     scale = CLOSE_UP_SIZE / (CLOSE_UP_WIDTHS * face.box[2])
     roll = cmath.phase(complex(*face.right_eye) - complex(*face.left_eye))
     if scale <= 1 and abs(roll) <= math.radians(MAX_LEAN):
-        return _cut_unrotated(image, face.centre, scale)
+        return _cut_unrotated(image, face.centre, scale, beyond)
     turn = cmath.rect(scale, -roll)
     middle = complex(CLOSE_UP_SIZE, CLOSE_UP_SIZE) / 2
     to_close_up = Similarity(turn, middle - turn * complex(*face.centre))
     matrix = to_close_up.from_pixel_centres.matrix
-    drawn = cv2.warpAffine(image, matrix, (CLOSE_UP_SIZE, CLOSE_UP_SIZE))
+    drawn = cv2.warpAffine(image, matrix, (CLOSE_UP_SIZE, CLOSE_UP_SIZE), borderValue=(beyond,) * 3)
     return np.asarray(drawn, dtype=np.uint8), to_close_up.inverse
 
 
-def _cut_unrotated(image: Image, centre: Point, scale: float) -> tuple[Image, Similarity]:
+def _cut_unrotated(
+    image: Image, centre: Point, scale: float, beyond: int
+) -> tuple[Image, Similarity]:
     """Cuts at whole pixels, so only for shrinking: enlarged, a whole pixel would be too coarse."""
     height, width = image.shape[:2]
     left, across, to_left, columns = _stretch(centre[0], width, scale)
     top, down, to_top, rows = _stretch(centre[1], height, scale)
-    drawn = np.zeros((CLOSE_UP_SIZE, CLOSE_UP_SIZE, 3), np.uint8)
+    drawn = np.full((CLOSE_UP_SIZE, CLOSE_UP_SIZE, 3), beyond, np.uint8)
     if columns > 0 and rows > 0:
         drawn[to_top : to_top + rows, to_left : to_left + columns] = cv2.resize(
             image[top : top + down, left : left + across], (columns, rows)

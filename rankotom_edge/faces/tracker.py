@@ -25,6 +25,8 @@ from rankotom_edge.faces.reidentification import (
 )
 from rankotom_edge.faces.scene_change import has_changed_outside, is_scene_cut, make_thumbnail
 from rankotom_edge.faces.second_pass import (
+    BLACK,
+    GREY,
     HALVES,
     Detect,
     detect_close_up,
@@ -87,6 +89,7 @@ class Tracker:
         self._detect = detect
         self._far = far
         self._stills = stills
+        self._beyond = GREY if stills else BLACK
         self._tracks: tuple[Track, ...] = ()
         self._last: Frame | None = None
         self._searched = self._searched_far = -math.inf
@@ -192,7 +195,11 @@ class Tracker:
 
     def _second_pass(self, image: Image, places: Iterable[Face]) -> tuple[Face, ...]:
         return remove_duplicates(
-            [face for place in places for face in detect_close_up(self._detect, image, place)]
+            [
+                face
+                for place in places
+                for face in detect_close_up(self._detect, image, place, self._beyond)
+            ]
         )
 
     def _match(
