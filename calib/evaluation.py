@@ -17,6 +17,7 @@ from calib.resampling import RESAMPLES, ROUGH_INTERVALS, Floor, bootstrap, floor
 
 METRICS = (
     "accuracy",
+    "mean_recall",
     "ece",
     "aece",
     "mce",
@@ -216,6 +217,7 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
     votes = predictions.votes
     return {
         "accuracy": float(correct.mean()),
+        "mean_recall": metrics.mean_recall(predictions.probabilities, predictions.labels),
         "ece": metrics.ece(confidence, correct),
         "aece": metrics.adaptive_ece(confidence, correct),
         "mce": metrics.mce(confidence, correct),

@@ -61,6 +61,17 @@ def accuracy(probabilities: ArrayLike, labels: ArrayLike) -> float:
     return float(np.mean(rows.argmax(axis=1) == truth))
 
 
+def mean_recall(probabilities: ArrayLike, labels: ArrayLike) -> float:
+    """The mean over the classes of the share of their faces that are recognised.
+
+    Unlike accuracy it counts rare classes as much as frequent ones. Classes without a face are left
+    out.
+    """
+    rows, truth = _check(probabilities, labels)
+    correct = rows.argmax(axis=1) == truth
+    return float(np.mean([correct[truth == each].mean() for each in np.unique(truth)]))
+
+
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> float:
     """Expected calibration error over equal-width bins (paper, ECE)."""
     sure, right = _check_outcomes(confidence, correct)

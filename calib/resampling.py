@@ -224,6 +224,7 @@ class _FaceTerms:
     membership: FloatArray
     large: BoolArray
     gaps: FloatArray
+    correct: BoolArray
     order: IntArray
     ends: IntArray
     means: Mapping[str, FloatArray]
@@ -245,6 +246,7 @@ class _FaceTerms:
             membership=membership,
             large=large,
             gaps=predictions.correct - confidence,
+            correct=predictions.correct,
             order=order,
             ends=tie_ends(confidence[order]),
             means=means,
@@ -301,6 +303,7 @@ def _statistics(terms: _FaceTerms, weights: FloatArray) -> dict[str, FloatArray]
     statistics = {
         **_equal_width_errors(sums[:, :BINS], sums[:, BINS:], terms.large, faces),
         "aece": np.array(adaptive) / faces,
+        "mean_recall": _mean_recalls(terms, weights),
         **{
             name: _ratio(weights @ np.nan_to_num(values), weights @ ~np.isnan(values))
             for name, values in terms.means.items()
@@ -309,6 +312,14 @@ def _statistics(terms: _FaceTerms, weights: FloatArray) -> dict[str, FloatArray]
     if terms.probabilities.shape[1] <= MOST_CLASSES:
         statistics["classwise_ece"] = _class_errors(terms, weights).mean(axis=1)
     return statistics
+
+
+def _mean_recalls(terms: _FaceTerms, weights: FloatArray) -> FloatArray:
+    """The mean recall for every row of weights, over the classes that it drew a face of."""
+    labelled = np.unique(terms.labels)[np.newaxis, :] == terms.labels[:, np.newaxis]
+    found = weights @ (labelled & terms.correct[:, np.newaxis])
+    recalls: FloatArray = np.nanmean(_ratio(found, weights @ labelled), axis=1)
+    return recalls
 
 
 def _class_errors(terms: _FaceTerms, weights: FloatArray) -> FloatArray:

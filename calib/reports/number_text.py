@@ -7,6 +7,7 @@ from calib.metrics import LARGE_BIN
 # are judged in tenths of a per cent, so they are shown in hundredths.
 NAMES: dict[str, tuple[str, int | None]] = {
     "accuracy": ("accuracy", 1),
+    "mean_recall": ("mean recall", 1),
     "ece": ("ECE", 2),
     "aece": ("AECE", 2),
     "mce": ("MCE", 1),

@@ -12,7 +12,17 @@ from calib.reports.widgets import FAINT, heading, note, plain_table, title
 from calib.temperature import at_bound
 from rankotom_edge.model.artifact import Artifact
 
-SHOWN_METRICS = ("accuracy", "ece", "aece", "mce", "mce50", "nll", "brier", "top2_match")
+SHOWN_METRICS = (
+    "accuracy",
+    "mean_recall",
+    "ece",
+    "aece",
+    "mce",
+    "mce50",
+    "nll",
+    "brier",
+    "top2_match",
+)
 
 
 def overview(artifacts: list[Artifact]) -> RenderableType:

@@ -17,6 +17,7 @@ from calib.metrics import (
     classwise_ece,
     ece,
     mce,
+    mean_recall,
     nll,
     other_bars,
     reliability,
@@ -140,6 +141,12 @@ def test_a_label_given_no_probability_costs_much_but_not_infinity() -> None:
 
 def test_brier_is_the_squared_distance_over_all_classes() -> None:
     assert brier([[0.5, 0.3, 0.2]], [0]) == pytest.approx(0.25 + 0.09 + 0.04)
+
+
+def test_mean_recall_counts_a_rare_class_as_much_as_a_frequent_one() -> None:
+    rows = [[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.7, 0.3, 0.0], [0.4, 0.6, 0.0], [0.6, 0.4, 0.0]]
+    labels = [0, 0, 0, 0, 1]  # three of four, none of one, and no face of the last class
+    assert mean_recall(rows, labels) == pytest.approx((0.75 + 0) / 2)
 
 
 def test_classwise_ece_reads_each_column_as_a_yes_or_no_model() -> None:

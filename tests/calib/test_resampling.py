@@ -24,6 +24,7 @@ def test_every_metric_has_an_interval_around_its_value(make_predictions: MakePre
     assert votes is not None
     values = {
         "accuracy": metrics.accuracy(rows, labels),
+        "mean_recall": metrics.mean_recall(rows, labels),
         "ece": metrics.ece(confidence, correct),
         "aece": metrics.adaptive_ece(confidence, correct),
         "mce": metrics.mce(confidence, correct),
@@ -92,7 +93,7 @@ def test_resampling_by_weights_is_resampling_by_rows(make_predictions: MakePredi
     generator = np.random.default_rng(11)
     drawn = generator.integers(150, size=(40, 150))
     slow: dict[str, list[float]] = {"ece": [], "aece": [], "mce": [], "nll": [], "brier": []}
-    slow["classwise_ece"] = []
+    slow |= {"classwise_ece": [], "mean_recall": []}
     for rows in drawn:
         confidence, correct = predictions.confidence[rows], predictions.correct[rows]
         probabilities = predictions.probabilities[rows]
@@ -101,6 +102,7 @@ def test_resampling_by_weights_is_resampling_by_rows(make_predictions: MakePredi
         slow["mce"].append(metrics.mce(confidence, correct))
         slow["nll"].append(metrics.nll(probabilities, labels[rows]))
         slow["brier"].append(metrics.brier(probabilities, labels[rows]))
+        slow["mean_recall"].append(metrics.mean_recall(probabilities, labels[rows]))
         by_class = metrics.classwise_ece(probabilities, labels[rows])
         slow["classwise_ece"].append(float(by_class.mean()))
     fast = bootstrap(predictions, resamples=40, seed=11)

@@ -1,7 +1,7 @@
 """Compare teachers, their ensemble and students on the choosing half of FERPlus valid.
 
     python -m train.experiments.teachers runs/teacher-dlib-seed0 runs/teacher-faceres-seed0
-    python -m train.experiments.teachers runs/student-dlib-seed2 --damage
+    python -m train.experiments.teachers runs/student-seed2 --damage
 
 It never reads the reporting half; only an export prints that, once. Each temperature is fitted on
 the faces of the table itself, which flatters every row alike.
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from calib.emotions import EMOTIONS
 from calib.errors import exit_on_error
-from calib.metrics import accuracy, adaptive_ece, ece, nll
+from calib.metrics import accuracy, adaptive_ece, ece, mean_recall, nll
 from calib.reports.number_text import percent, points
 from calib.reports.widgets import plain_table
 from calib.temperature import fit_temperature, softmax
@@ -41,13 +40,12 @@ def metrics_row(logits: Logits, labels: Labels) -> list[str]:
     temperature = fit_temperature(logits, labels)
     probabilities = softmax(logits, temperature)
     confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    recalls = [correct[labels == place].mean() for place in range(len(EMOTIONS))]
     return [
         percent(accuracy(probabilities, labels), 2),
         f"{nll(probabilities, labels):.4f}",
         percent(ece(confidence, correct), 2),
         percent(adaptive_ece(confidence, correct), 2),
-        percent(float(np.mean(recalls)), 1),
+        percent(mean_recall(probabilities, labels), 1),
         f"{temperature:.2f}",
     ]
 
