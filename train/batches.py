@@ -50,9 +50,9 @@ class Batch:
     """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
-    undamaged: Tensor  # the same faces before ``recipe.damaged``
     labels: Tensor
     targets: Tensor
+    class_repeats: Tensor  # (k,) how often a face of each class comes in an epoch
     draws: Draws
     fr: Tensor | None  # uint8 (m, c, h, w), partners of the first m FER faces
     fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the view to train on
@@ -64,7 +64,7 @@ class Batch:
 def batches(
     recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
 ) -> Iterator[Batch]:
-    order = shuffle(len(faces.fer), recipe.seed, epoch, "fer")
+    order, repeats = epoch_order(recipe, faces, epoch), class_repeats(recipe, faces)
     blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
     steps = steps_per_epoch(recipe, faces)
@@ -94,13 +94,16 @@ def batches(
         where = order[step * recipe.batch : (step + 1) * recipe.batch][mine.numpy()]
         pixels = faces.fer[where]
         if recipe.damaged:
-            pixels = damage_faces(pixels, recipe.damaged, seed, mine.numpy())
+            # Not those that are blended: the network is less sure of a damaged face, and ranking
+            # would lower the confidence of its blend below that.
+            rest = slice(len(fer_above), None)
+            pixels[rest] = damage_faces(pixels[rest], recipe.damaged, seed, mine.numpy()[rest])
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
             fer=torch.from_numpy(pixels).to(device),
-            undamaged=torch.from_numpy(faces.fer[where]).to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
+            class_repeats=torch.from_numpy(repeats).to(device),
             draws=draws,
             fr=None
             if faces.fr is None or not len(fr_where)
@@ -114,7 +117,33 @@ def batches(
 
 def steps_per_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
     """Whole batches only; the faces left over differ from epoch to epoch."""
-    return len(faces.fer) // recipe.batch
+    return sum(class_totals(recipe, faces)) // recipe.batch
+
+
+def class_repeats(recipe: Recipe, faces: TrainingFaces) -> NDArray[np.float32]:
+    counts = np.bincount(faces.labels, minlength=len(faces.classes)).clip(1)
+    return np.asarray((counts.max() / counts) ** recipe.oversample, np.float32)
+
+
+def class_totals(recipe: Recipe, faces: TrainingFaces) -> list[int]:
+    """The faces of each class in an epoch."""
+    counts = np.bincount(faces.labels, minlength=len(faces.classes))
+    return [round(each) for each in (counts * class_repeats(recipe, faces)).tolist()]
+
+
+def epoch_order(recipe: Recipe, faces: TrainingFaces, epoch: int) -> NDArray[np.int64]:
+    """Every face at least once, those of rare classes more often, shuffled."""
+    order = shuffle(len(faces.fer), recipe.seed, epoch, "fer")
+    if not recipe.oversample:
+        return order
+    labels = faces.labels[order]
+    repeated = [
+        np.resize(order[labels == place], total)  # starts again at the end, as often as needed
+        for place, total in enumerate(class_totals(recipe, faces))
+        if total
+    ]
+    together = np.concatenate(repeated)
+    return together[shuffle(len(together), recipe.seed, epoch, "repeated")]
 
 
 def shuffle(count: int, *where: object) -> NDArray[np.int64]:

@@ -27,7 +27,14 @@ from train.augment import augment, scale_pixels
 from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_per_epoch
 from train.blend import blend_faces, blend_labels, smooth_blend
 from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
-from train.losses import cross_entropy, focal, ranking, ranking_by_targets
+from train.losses import (
+    cross_entropy,
+    focal,
+    ranking,
+    ranking_by_class,
+    ranking_by_logit,
+    ranking_by_targets,
+)
 from train.networks import build_network
 from train.progress import RunLog
 from train.pseudo_labels import CorrectConfidence, pseudo_label, update_thresholds
@@ -120,7 +127,7 @@ def rank_o_tom(
     count, blends = len(batch.fer), len(batch.fer_above)
 
     # The originals: FER faces, then the FR faces with a pseudo-label (Eq. 5 and 6).
-    pixels, labels, targets = batch.undamaged, batch.labels, batch.targets
+    pixels, labels, targets = batch.fer, batch.labels, batch.targets
     faces = augment(batch.fer, batch.draws, size)
     first = torch.arange(blends, device=faces.device)
     second = first ^ 1  # without FR faces, neighbours of the shuffled batch blend with each other
@@ -149,7 +156,7 @@ def rank_o_tom(
     if recipe.blends:
         upper, lower = torch.where(fer_above, first, second), torch.where(fer_above, second, first)
         blended = blend_faces(pixels[upper], pixels[lower])
-        if recipe.ranking == "targets":
+        if recipe.ranking != "fixed":
             blended[::2] = smooth_blend(pixels[upper[::2]], pixels[lower[::2]])
         faces = torch.cat([faces, augment(blended, batch.blend_draws.part(chosen.cpu()), size)])
         targets = torch.cat([targets, blend_labels(targets[upper], targets[lower])])
@@ -160,23 +167,37 @@ def rank_o_tom(
         # One pass for all: with blends in a pass of their own accuracy collapsed (docs/results.md).
         logits = parallel(faces)
     logits = logits.float()
-    loss = ranks.mean(label_loss(recipe, logits, targets))
-    probabilities = logits.softmax(dim=1)
+    labelled = originals if recipe.ranking == "logits" else len(faces)  # RankMixup: no blends
+    tilted = logits[:labelled] + batch.class_repeats.log()
+    loss = ranks.mean(label_loss(recipe, tilted, targets[:labelled]))
     if recipe.blends and recipe.ranking_weight > 0:
-        confidence, peak = probabilities.max(dim=1).values, targets.max(dim=1).values
-        of_blends = confidence[originals:]
-        if recipe.ranking == "targets":
-            above, below = (
-                ranking_by_targets(of_blends, confidence[each], peak[originals:], peak[each])
-                for each in (first, second)
-            )
-            terms = above + below
-        else:
-            margin = recipe.ranking_margin
-            terms = ranking(of_blends, confidence[first], confidence[second], margin=margin)
+        terms = ranking_terms(recipe, logits, targets, labels, first, second)
         loss = loss + recipe.ranking_weight * ranks.mean(terms)
     offered = 0 if batch.fr is None else blends
-    return StepResult(loss, probabilities[:count], offered, kept)
+    return StepResult(loss, logits[:count].softmax(dim=1), offered, kept)
+
+
+def ranking_terms(
+    recipe: Recipe, logits: Tensor, targets: Tensor, labels: Tensor, first: Tensor, second: Tensor
+) -> Tensor:
+    """Eq. 1 or another reading of it: one value for each blend. Blends are the last logits."""
+    originals, probabilities = len(logits) - len(first), logits.softmax(dim=1)
+    confidence, peak = probabilities.max(dim=1).values, targets.max(dim=1).values
+    blend, different = confidence[originals:], labels[first] != labels[second]
+    if recipe.ranking == "fixed":
+        return ranking(blend, confidence[first], confidence[second], margin=recipe.ranking_margin)
+
+    def term(face: Tensor) -> Tensor:
+        if recipe.ranking == "targets":
+            return ranking_by_targets(blend, confidence[face], peak[originals:], peak[face])
+        if recipe.ranking == "logits":
+            return different * ranking_by_logit(logits[originals:], logits[face])
+        own, of_face = labels[face], probabilities[face]
+        return different * ranking_by_class(
+            probabilities[originals:], of_face, own, margin=recipe.ranking_margin
+        )
+
+    return term(first) + term(second)
 
 
 def precision(recipe: Recipe, device: torch.device) -> torch.autocast:

@@ -1,4 +1,4 @@
-"""The two losses: focal loss on labels, ranking loss on confidences.
+"""The losses: focal loss on labels, ranking loss on confidences, and other readings of the latter.
 
 Each returns one value for each face or pair and not a mean: the loop takes the mean, because
 several processes share one batch.
@@ -51,3 +51,20 @@ def ranking_by_targets(
     """
     gap = face_peak - blend_peak
     return functional.relu(blend - face.detach() + 0.5 * gap) * (gap > LEAST_GAP)
+
+
+def ranking_by_class(blend: Tensor, face: Tensor, label: Tensor, *, margin: float) -> Tensor:
+    """Eq. 1 as the sentence below it reads: the face's own class loses probability in the blend.
+
+    max(0, p_blend[y] - p_face[y] + delta); ``blend`` and ``face`` are probabilities (n, k).
+    """
+    own = label[:, None]
+    return functional.relu((blend.gather(1, own) - face.gather(1, own)).squeeze(1) + margin)
+
+
+def ranking_by_logit(blend: Tensor, face: Tensor) -> Tensor:
+    """RankMixup's margin ranking loss (Noh et al. 2023): max(0, max_c z_blend - max_c z_face + 1).
+
+    The arguments are logits (n, k). Its blends have no label loss.
+    """
+    return functional.relu(blend.max(dim=1).values - face.max(dim=1).values + 1)

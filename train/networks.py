@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from calib.errors import RankotomError
-from train.teachers.dlib import Dlib
+from train.teachers.dlib import LEFT_OUT_AT_THE_EDGE, Dlib
 from train.teachers.faceres import FaceRes
 from train.teachers.recogniser import Recogniser
 
@@ -19,6 +19,8 @@ NetworkName = Literal[
     "resnet50",
     "edge",
     "edge-narrow",
+    # dlib's at 104 pixels with three blocks left out: the embedded model's
+    "edge-dlib",
     # Face recognisers and the size they enlarge a face to, in pixels (train/teachers)
     "dlib-112",
     "dlib-128",
@@ -174,6 +176,8 @@ Network = ResNet | Recogniser
 
 
 def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> Network:
+    if name == "edge-dlib":
+        return Dlib(104, channels, classes, dropout, without=LEFT_OUT_AT_THE_EDGE)
     kind, _, pixels = name.partition("-")
     if kind == "dlib":
         return Dlib(int(pixels), channels, classes, dropout)

@@ -37,9 +37,10 @@ class Recipe:
     focal_alpha: float = 0.25
     blends: bool = True  # Eq. 2's synthetic faces
     ranking_weight: float = 1.0  # the paper's balancing scalar beta; 0 leaves Eq. 1 out
-    # The paper's fixed margin for all pairs, or the gap that the targets of face and blend have.
-    # With "targets", half of the blends have a smooth seam, and all are made of undamaged faces.
-    ranking: Literal["fixed", "targets"] = "fixed"
+    # The paper's fixed margin for all pairs; the gap that the targets of face and blend have; the
+    # paper's margin on the face's own class; or RankMixup's loss on logits (train/losses.py).
+    # All but "fixed" keep pairs with the same label, unranked, and half of the seams are smooth.
+    ranking: Literal["fixed", "targets", "class", "logits"] = "fixed"
     ranking_margin: float = 0.2  # delta; the paper gives the range 0.1 to 0.3
     face_recognition: bool = True  # pseudo-labelled LFW; without it FER faces blend in pairs
     threshold_start: float = 0.95
@@ -50,7 +51,11 @@ class Recipe:
     partners_from: float = 0.0  # the share of the epochs after which they join
     distil: float = 0.0  # share of the teachers' probabilities in the targets (train/teachers)
     distil_lfw: bool = False  # also train on LFW, with the teachers' probabilities as targets
-    damaged: float = 0.0  # share of the faces that training sees damaged (train/data/damage.py)
+    # Share of the faces, without those that are blended, that training sees damaged
+    damaged: float = 0.0
+    # A face of a rare class comes (largest class / its class) ** oversample times an epoch. The
+    # loss takes that back out of the logits, so the network still learns how rare the class is.
+    oversample: float = 0.0
 
     # How it is learned
     epochs: int = 60
@@ -169,33 +174,35 @@ TEACHER_DLIB_150 = replace(
     name="teacher-dlib-150",
     network="dlib-150",  # as dlib trained it
     sizes=((0.0, 150),),
-    epochs=12,
+    epochs=8,
+    oversample=0.5,
     seed=1,
 )
 TEACHER_FACERES = replace(
     TEACHER_DLIB,
     name="teacher-faceres",
     network="faceres-112",
-    epochs=4,  # a step costs twice as much as with dlib's, and fewer are needed
+    epochs=7,  # a step costs twice as much as with dlib's, and fewer are needed
     learning_rate=4e-4,
 )
 
 # The edge network: it sees damaged faces with the teachers' targets for the undamaged ones.
-STUDENT_DLIB = replace(
+STUDENT = replace(
     TEACHER_DLIB,
-    name="student-dlib",
-    # Majority labels and the teachers' probabilities both say how likely a label is, so the student
-    # is calibrated at a temperature near 1 (train/teachers/teacher_probabilities.py).
-    targets="majority",
+    name="student",
+    network="edge-dlib",
+    sizes=((0.0, 104),),
+    # The teachers' probabilities say how likely each label is, so the student is calibrated at a
+    # temperature near 1, on damaged faces too (train/teachers/teacher_probabilities.py). The votes
+    # in the rest of the target say what a face is a blend of.
     distil=0.7,
     distil_lfw=True,
-    damaged=0.5,
+    damaged=0.55,
     blends=True,
     ranking="targets",
-    ranking_weight=0.5,
+    ranking_weight=0.3,
     partners=0.125,  # one blend for eight faces
-    epochs=16,
-    learning_rate=4e-4,
+    epochs=30,
     batch=128,  # more faces per second on a CPU than 96
     head_rate=1.0,  # from teacher-dlib's weights, including the last layer
     strength=Strength(shift=0.08, rotation=15.0, scale=0.15, light=0.2, erase=0.3),
@@ -213,7 +220,7 @@ RECIPES = {
         TEACHER_DLIB,
         TEACHER_DLIB_150,
         TEACHER_FACERES,
-        STUDENT_DLIB,
+        STUDENT,
     )
 }
 
@@ -227,7 +234,7 @@ PURPOSES = {
     "teacher-dlib": "dlib's recogniser at 112 pixels; --weights from train.teachers.start_weights",
     "teacher-dlib-150": "the same at 150 pixels, with another seed",
     "teacher-faceres": "faceres at 112 pixels; --weights from train.teachers.start_weights",
-    "student-dlib": "the edge network, from the teachers; --weights: teacher-dlib's checkpoint",
+    "student": "the embedded model, from the teachers; --weights: teacher-dlib's checkpoint",
 }
 
 

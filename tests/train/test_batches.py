@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from calib.errors import RankotomError
-from train.batches import Batch, TrainingFaces, batches, steps_per_epoch
+from train.batches import Batch, TrainingFaces, batches, class_repeats, steps_per_epoch
 from train.ranks import Ranks
 from train.recipe import Recipe
 
@@ -173,3 +173,37 @@ def test_a_recipe_that_needs_unlabelled_faces_says_so(recipe: Recipe, faces: Tra
         with pytest.raises(RankotomError, match="toy needs face-recognition faces"):
             replace(faces, fr=fr).check(recipe)
     replace(faces, fr=None).check(replace(recipe, face_recognition=False))
+
+
+def with_a_rare_class(faces: TrainingFaces) -> TrainingFaces:
+    """Of 32 faces 2 are of the class 3, and 10 of each other class."""
+    labels = np.array([3, 3] + [0, 1, 2] * 10)
+    return replace(faces, labels=labels, targets=np.eye(4, dtype=np.float32)[labels])
+
+
+def test_faces_of_a_rare_class_come_more_often_and_all_others_still_once(
+    recipe: Recipe, faces: TrainingFaces
+) -> None:
+    faces = with_a_rare_class(numbered(faces))
+    oversampled = replace(recipe, oversample=1.0)
+    seen = [n for batch in all_batches(oversampled, faces) for n in numbers(batch.fer)]
+    assert class_repeats(oversampled, faces).tolist() == [1, 1, 1, 5]
+    assert steps_per_epoch(oversampled, faces) == 40 // recipe.batch
+    assert len(seen) == 40
+    assert [seen.count(n) for n in range(32)] == [5, 5] + [1] * 30
+    assert seen != [n for batch in all_batches(oversampled, faces, 1) for n in numbers(batch.fer)]
+
+
+def test_without_oversampling_each_class_comes_once(recipe: Recipe, faces: TrainingFaces) -> None:
+    faces = with_a_rare_class(numbered(faces))
+    assert class_repeats(recipe, faces).tolist() == [1, 1, 1, 1]
+    assert steps_per_epoch(recipe, faces) == 32 // recipe.batch
+
+
+def test_faces_that_are_blended_are_not_damaged(recipe: Recipe, faces: TrainingFaces) -> None:
+    damaged = replace(recipe, damaged=1.0, partners=0.5)
+    plain = replace(damaged, damaged=0.0)
+    for one, other in zip(all_batches(damaged, faces), all_batches(plain, faces), strict=True):
+        differs = (one.fer != other.fer).flatten(1).any(dim=1)
+        assert not differs[: len(one.fer_above)].any()
+        assert differs[len(one.fer_above) :].all()

@@ -7,7 +7,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from train.losses import cross_entropy, focal, ranking, ranking_by_targets
+from train.losses import (
+    cross_entropy,
+    focal,
+    ranking,
+    ranking_by_class,
+    ranking_by_logit,
+    ranking_by_targets,
+)
 
 
 def logits_of(*probabilities: float) -> Tensor:
@@ -129,3 +136,19 @@ def test_losses_are_one_value_a_face() -> None:
     assert cross_entropy(logits, targets).tolist() == pytest.approx([math.log(4)] * 3)
     assert focal(logits, targets, gamma=2.0, alpha=0.25).shape == (3,)
     assert focal(logits[:0], targets[:0], gamma=2.0, alpha=0.25).shape == (0,)
+
+
+def test_ranking_by_class_asks_the_faces_own_class_to_lose_probability() -> None:
+    blend, face = torch.tensor([[0.5, 0.4, 0.1]]), torch.tensor([[0.6, 0.3, 0.1]])
+    label = torch.tensor([0])
+    assert ranking_by_class(blend, face, label, margin=0.2).tolist() == pytest.approx([0.1])
+    assert ranking_by_class(blend, face, torch.tensor([1]), margin=0.2).tolist() == pytest.approx(
+        [0.3]
+    )
+    assert ranking_by_class(face - 0.5, face, label, margin=0.2).tolist() == [0]
+
+
+def test_ranking_by_logit_compares_the_largest_logits_of_any_class() -> None:
+    blend, face = torch.tensor([[3.0, 1.0]]), torch.tensor([[0.0, 3.5]])
+    assert ranking_by_logit(blend, face).tolist() == [0.5]
+    assert ranking_by_logit(blend - 1, face).tolist() == [0]

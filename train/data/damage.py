@@ -23,6 +23,9 @@ Random = np.random.Generator
 Damage = Callable[[Image], Image]
 
 TWO_DAMAGES = 0.35  # share of the damaged faces that have two; chosen by eye
+# Share of the damaged faces that the sensor then makes noisy, and that a stream then compresses:
+# noise hides a blur from a network that looks for lost detail. Chosen by eye.
+SENSOR_NOISE, STREAMED = 0.3, 0.2
 
 
 def darken(times: float) -> Damage:
@@ -175,4 +178,8 @@ def damage_at_random(face: Image, random: Random) -> Image:
     p = WEIGHTS / WEIGHTS.sum()
     for which in sorted(random.choice(len(WEIGHTS), count, replace=False, p=p)):
         face = DRAW_DAMAGE[which](random)(face)
+    if random.random() < SENSOR_NOISE:
+        face = add_noise(_log_uniform(random, 1, 10), random)(face)
+    if random.random() < STREAMED:
+        face = compress(round(_log_uniform(random, 15, 90)))(face)
     return face

@@ -1,7 +1,7 @@
 """dlib's face recogniser (Davis King; weights as in face-api) as a network for expressions.
 
 3x3 convolutions and ReLU, which quantize well: 161 million multiply-adds at 112 pixels. It was
-trained at 150 pixels; below 112 its last maps are too small. Differences from dlib:
+trained at 150 pixels; below 104 its last maps are too small. Differences from dlib:
 
 - Faces are grey, from -1 to 1: the first convolution includes the colours and their means.
 - Maps of even size are padded at the bottom and right before a convolution of stride 2; dlib pads
@@ -11,6 +11,7 @@ trained at 150 pixels; below 112 its last maps are too small. Differences from d
 - A shortcut to more channels has a 1x1 convolution, which starts as dlib's zero-padded channels.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from calib.errors import RankotomError
 from train.teachers.recogniser import Recogniser, as_tensor, batch_norm, set_convolution
 
 MEANS = (122.782, 117.001, 104.298)  # of red, green and blue; the difference is divided by 255
+SMALLEST = 104  # pixels: the last maps are then 3 x 3
 # Name of each block, channels in and out, stride.
 BLOCKS = (
     *((f"conv32_{number}", 32, 32, 1) for number in (1, 2, 3)),
@@ -33,6 +35,9 @@ BLOCKS = (
     *((f"conv256_{number}", 256, 256, 1) for number in (1, 2)),
     ("conv256_down_out", 256, 256, 1),
 )
+# Left out of the edge network: with a second view it is then no slower than the one before it. A
+# face of 48 pixels has little detail for the first, and maps of 3 x 3 little use for the others.
+LEFT_OUT_AT_THE_EDGE = ("conv32_3", "conv256_2", "conv256_down_out")
 
 
 def pad_even(x: Tensor) -> Tensor:
@@ -61,23 +66,49 @@ class Block(nn.Module):
         out = torch.relu(self.bn1(self.conv1(pad_even(x) if self.stride == 2 else x)))
         return torch.relu(self.bn2(self.conv2(out)) + self.shortcut(x))
 
+    @torch.no_grad()
+    def merge_shortcut(self) -> None:
+        """The average pool and the convolution after it as one 2x2 convolution of stride 2: in INT8
+        the pool alone takes longer than that."""
+        if isinstance(self.shortcut, nn.Sequential):
+            widening = self.shortcut[1]
+            assert isinstance(widening, nn.Conv2d)
+            merged = nn.Conv2d(widening.in_channels, widening.out_channels, 2, 2, bias=False)
+            merged.weight.copy_(widening.weight.expand_as(merged.weight) / 4)
+            self.shortcut = merged
+
 
 class Dlib(Recogniser):
     manifest = "face_recognition_model-weights_manifest.json"
 
-    def __init__(self, size: int, channels: int, classes: int, dropout: float) -> None:
+    def __init__(
+        self,
+        size: int,
+        channels: int,
+        classes: int,
+        dropout: float,
+        without: Collection[str] = (),  # blocks to leave out
+    ) -> None:
         super().__init__(size, 256, classes, dropout)
-        if size < 112 or channels != 1:
+        if size < SMALLEST or channels != 1:
             raise RankotomError(
-                f"dlib's network takes grey faces of 112 pixels or more, not {channels} channels "
-                f"of {size} pixels."
+                f"dlib's network takes grey faces of {SMALLEST} pixels or more, not {channels} "
+                f"channels of {size} pixels."
             )
         self.conv1 = nn.Conv2d(1, 32, 7, stride=2, bias=False)
         self.bn1 = batch_norm(32)
         self.pool = nn.MaxPool2d(3, stride=2)
         self.blocks = nn.Sequential(
-            *(Block(inputs, outputs, stride) for _, inputs, outputs, stride in BLOCKS)
+            *(
+                nn.Identity() if name in without else Block(inputs, outputs, stride)
+                for name, inputs, outputs, stride in BLOCKS
+            )
         )
+
+    def merge_for_export(self) -> None:
+        for block in self.blocks:
+            if isinstance(block, Block):
+                block.merge_shortcut()
 
     def maps(self, x: Tensor) -> Tensor:
         maps: Tensor = self.blocks(self.pool(torch.relu(self.bn1(self.conv1(x)))))
@@ -93,7 +124,8 @@ class Dlib(Recogniser):
             self.conv1, self.bn1, filters.sum(1, keepdim=True) / 2, scale, bias + scale * offset
         )
         for (name, inputs, _, stride), block in zip(BLOCKS, self.blocks, strict=True):
-            assert isinstance(block, Block)
+            if not isinstance(block, Block):
+                continue
             set_convolution(block.conv1, block.bn1, *read_convolution(weights, f"{name}/conv1"))
             set_convolution(block.conv2, block.bn2, *read_convolution(weights, f"{name}/conv2"))
             if stride == 2:

@@ -1,4 +1,4 @@
-"""A cover is drawn where it belongs, and the quality of the crop shows it."""
+"""A cover is drawn where it belongs."""
 
 from importlib import resources
 
@@ -6,14 +6,11 @@ import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.second_pass import detect_close_up
 from rankotom_edge.frame import Image
 from rankotom_edge.geometry import align_points
-from train.data.face_covers import COVERS, MOUTH_COVERS, draw_cover, draw_cover_on_crop, face_at
+from train.data.face_covers import COVERS, draw_cover, draw_cover_on_crop, face_at
 
 # The demo portrait's.
 FACE = Face((177, 83, 96, 96), (206.5, 108.9), (251.0, 108.7), (230, 129), (228.6, 150.5), 0.92)
@@ -42,34 +39,18 @@ def test_a_cover_hides_the_mouth_and_leaves_the_eyes(portrait: Image, name: str)
     assert sum(eyes) == (0 if over_the_mouth else 1)
 
 
-@pytest.mark.parametrize("name", sorted(MOUTH_COVERS.keys() - {"fingers", "glove"}))
-def test_what_covers_the_mouth_is_noticed_where_the_detector_finds_the_face(
-    portrait: Image, name: str
-) -> None:
-    noticed = []
-    with FaceDetector() as detector:
-        for seed in range(5):
-            drawn = draw_cover(portrait, FACE, MOUTH_COVERS[name], np.random.default_rng(seed))
-            for face in detect_close_up(detector.detect, drawn, FACE):
-                noticed.append(cover_log_odds(crop(drawn, face, FERPLUS_FRAMING, 48, 1)[0]) > 0)
-    assert len(noticed) == 5
-    assert sum(noticed) >= 4
-
-
 def test_a_small_face_keeps_its_size_and_loses_its_mouth(portrait: Image) -> None:
     small = cv2.cvtColor(crop(portrait, FACE, FERPLUS_FRAMING, 48, 1)[0], cv2.COLOR_GRAY2BGR)
     drawn = draw_cover_on_crop(
         np.asarray(small, np.uint8),
         FERPLUS_FRAMING.points,
-        MOUTH_COVERS["mask"],
+        COVERS["mask"],
         np.random.default_rng(0),
     )
     assert drawn.shape == small.shape
-    assert (
-        cover_log_odds(np.ascontiguousarray(small[..., 0]))
-        < 0
-        < cover_log_odds(drawn[..., 0].copy())
-    )
+    above, below = slice(0, 20), slice(28, 44)
+    difference = np.abs(drawn.astype(int) - small)
+    assert difference[above].mean() < 8 < difference[below].mean()
 
 
 def test_a_face_that_fills_its_picture_is_cropped_as_it_is() -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from train.augment import scale_pixels
+from train.checkpoint import load_weights
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset
 from train.networks import NetworkName, build_network
@@ -37,7 +39,12 @@ def build(name: NetworkName) -> Recogniser:
 
 @pytest.mark.parametrize(
     ("name", "maps"),
-    [("dlib-112", (256, 3, 3)), ("dlib-150", (256, 4, 4)), ("faceres-112", (1024, 4, 4))],
+    [
+        ("edge-dlib", (256, 3, 3)),
+        ("dlib-112", (256, 3, 3)),
+        ("dlib-150", (256, 4, 4)),
+        ("faceres-112", (1024, 4, 4)),
+    ],
 )
 @torch.inference_mode()
 def test_a_face_of_the_crop_contract_gives_maps_logits_and_evidence(
@@ -59,6 +66,28 @@ def test_an_enlarged_face_gives_the_same_logits_as_the_crop(name: NetworkName) -
     network, faces = build(name), torch.randn(2, 1, CROP, CROP)
     large = torch.nn.functional.interpolate(faces, size=(112, 112), mode="bilinear")
     assert torch.allclose(network(large), network(faces), atol=1e-6)
+
+
+@torch.inference_mode()
+def test_the_edge_network_exports_what_it_computes_with_fewer_operators() -> None:
+    network, faces = build("edge-dlib"), torch.randn(2, 1, CROP, CROP)
+    before = network(faces)
+    assert isinstance(network, Dlib)
+    network.merge_for_export()
+    assert not any(isinstance(module, torch.nn.AvgPool2d) for module in network.modules())
+    assert torch.allclose(network(faces), before, atol=1e-5)
+
+
+def test_the_edge_network_starts_from_the_blocks_that_it_shares_with_a_teacher(
+    tmp_path: Path,
+) -> None:
+    teacher, student = build("dlib-112"), build("edge-dlib")
+    weights = {f"averaged.{key}": value for key, value in teacher.state_dict().items()}
+    save_file(weights, tmp_path / "checkpoint.safetensors")
+    load_weights(tmp_path / "checkpoint.safetensors", student)
+    of_teacher, of_student = dict(teacher.named_parameters()), dict(student.named_parameters())
+    assert len(of_student) == len(of_teacher) - 3 * 6  # three blocks of two layers
+    assert all(torch.equal(value, of_teacher[key]) for key, value in of_student.items())
 
 
 @pytest.mark.parametrize(("side", "padded"), [(8, (0, 1)), (7, (1, 1))])

@@ -14,13 +14,13 @@ from train.batches import batches
 from train.loop import build_optimizer, set_learning_rate
 from train.networks import build_network
 from train.ranks import Ranks
-from train.recipe import STUDENT_DLIB, TEACHER_DLIB, Recipe
+from train.recipe import STUDENT, TEACHER_DLIB, Recipe
 from train.teachers.ensemble import Faces, Logits, Member
 from train.teachers.teacher_probabilities import FOLDER, compute_probabilities, save_ensemble
 from train.training_set import load_training_faces
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
-STUDENT = replace(STUDENT_DLIB, distil=0.5, distil_lfw=False, batch=8, partners=0.25)
+TOY_STUDENT = replace(STUDENT, distil=0.5, distil_lfw=False, batch=8, partners=0.25)
 CONFIDENT = np.array([[20.0] + [0.0] * 7], np.float32)
 
 
@@ -63,23 +63,23 @@ def test_the_last_layer_has_its_own_rate_and_every_layer_is_trained() -> None:
 def test_a_students_targets_mix_labels_and_the_teachers_probabilities(ferplus: Path) -> None:
     cache = ferplus / "framed"
     with pytest.raises(RankotomError, match="no teachers' probabilities"):
-        load_training_faces(STUDENT, ferplus, cache, check_count=False)
-    plain = load_training_faces(replace(STUDENT, distil=0.0), ferplus, cache, check_count=False)
+        load_training_faces(TOY_STUDENT, ferplus, cache, check_count=False)
+    plain = load_training_faces(replace(TOY_STUDENT, distil=0.0), ferplus, cache, check_count=False)
     teacher = [Member("sure", "1" * 64, first_class_logits)]
     compute_probabilities(teacher, "ferplus/train", plain.fer, ferplus / FOLDER)
     save_ensemble(teacher, 1.0, ferplus / FOLDER)
-    taught = load_training_faces(STUDENT, ferplus, cache, check_count=False)
+    taught = load_training_faces(TOY_STUDENT, ferplus, cache, check_count=False)
     expected = 0.5 * np.eye(8) + 0.5 * np.eye(8)[[0] * 8]
     np.testing.assert_allclose(taught.targets, expected, atol=1e-4)
 
 
 def test_a_student_sees_some_faces_damaged_reproducibly(ferplus: Path) -> None:
     faces = load_training_faces(
-        replace(STUDENT, distil=0.0), ferplus, ferplus / "framed", check_count=False
+        replace(TOY_STUDENT, distil=0.0), ferplus, ferplus / "framed", check_count=False
     )
     clean, once, again = (
         next(batches(recipe, faces, 0, ALONE, ALONE.device)).fer
-        for recipe in (replace(STUDENT, damaged=0.0), STUDENT, STUDENT)
+        for recipe in (replace(TOY_STUDENT, damaged=0.0), TOY_STUDENT, TOY_STUDENT)
     )
     assert torch.equal(once, again)
     changed = (once != clean).flatten(1).any(dim=1)

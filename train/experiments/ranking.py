@@ -1,0 +1,145 @@
+"""What ranking costs and what it gives: short runs from one network, with and without it.
+
+    python -m train.experiments.ranking --weights runs/teacher-dlib-seed0/checkpoint.safetensors
+
+Every variant of a seed sees the same faces and blends in the same order. The first has blends with
+their label loss and no ranking; the others differ from it in the ranking alone (RankMixup's also
+has no label loss on blends). They are measured on the choosing half of FERPlus valid, one view, at
+a temperature fitted there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from calib.errors import exit_on_error
+from calib.metrics import accuracy, nll
+from calib.reports.number_text import percent, points
+from calib.reports.widgets import plain_table
+from calib.temperature import fit_temperature, softmax
+from train.data.crops import load_crops
+from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
+from train.experiments.rank_order import are_clear, blend_pairs, draw_pairs, is_above
+from train.loop import train
+from train.ranks import Ranks, join_ranks
+from train.recipe import STUDENT, Recipe
+from train.teachers.ensemble import load_member
+from train.training_set import load_training_faces
+
+# The student's recipe without teachers and damage, for a short run.
+BASE = replace(
+    STUDENT,
+    name="ranking",
+    distil=0.0,
+    distil_lfw=False,
+    damaged=0.0,
+    epochs=2,
+    learning_rate=1e-4,
+)
+NO_RANKING = "blends, no ranking"
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    NO_RANKING: {"ranking_weight": 0.0},
+    "margins from the targets": {},
+    "the face's own class": {"ranking": "class"},
+    "RankMixup": {"ranking": "logits", "ranking_weight": 0.1},
+    "Eq. 1 as written": {"ranking": "fixed", "ranking_weight": 1.0},
+}
+
+
+@dataclass(frozen=True)
+class RankingResult:
+    variant: str
+    seed: int
+    accuracy: float
+    nll: float
+    clear_order: float
+    order: float
+
+
+def train_variant(
+    variant: str, recipe: Recipe, folder: Path, run: Path, ranks: Ranks, weights: Path
+) -> Path:
+    """The folder of the run; a finished one is not repeated."""
+    run_folder = run / f"{variant.replace(' ', '-')}-seed{recipe.seed}"
+    run_folder.mkdir(parents=True, exist_ok=True)
+    faces = load_training_faces(recipe, folder, folder / "framed")
+    train(recipe, faces, run_folder, ranks, weights)
+    return run_folder
+
+
+def measure(
+    variant: str, seed: int, run_folder: Path, faces: FaceSet, pixels: NDArray[np.uint8]
+) -> RankingResult:
+    assert faces.labels is not None
+    member = load_member(str(run_folder), views=1)
+    logits = member.logits(pixels)
+    temperature = fit_temperature(logits, faces.labels)
+    probabilities = softmax(logits, temperature)
+    of_blends = softmax(member.logits(blend_pairs(pixels)), temperature).max(axis=1)
+    confidence, (upper, lower) = probabilities.max(axis=1), draw_pairs(len(pixels))
+    above = is_above(of_blends, confidence[upper], confidence[lower])
+    return RankingResult(
+        variant=variant,
+        seed=seed,
+        accuracy=accuracy(probabilities, faces.labels),
+        nll=nll(probabilities, faces.labels),
+        clear_order=float(above[:, are_clear(faces)].mean()),
+        order=float(above.mean()),
+    )
+
+
+def results_table(results: Sequence[RankingResult]) -> Table:
+    """Means over the seeds; the change of accuracy also for each seed."""
+    columns = ("accuracy", "change, points", "of each seed", "NLL", "clear pairs", "all pairs")
+    table = plain_table(("", "left"), *((column, "right") for column in columns))
+    plain = {run.seed: run.accuracy for run in results if run.variant == NO_RANKING}
+    for variant in dict.fromkeys(run.variant for run in results):
+        runs = [run for run in results if run.variant == variant]
+        changes = [run.accuracy - plain[run.seed] for run in runs]
+        table.add_row(
+            variant,
+            percent(float(np.mean([run.accuracy for run in runs])), 1),
+            points(float(np.mean(changes))),
+            " ".join(points(change) for change in changes),
+            f"{np.mean([run.nll for run in runs]):.3f}",
+            percent(float(np.mean([run.clear_order for run in runs])), 1),
+            percent(float(np.mean([run.order for run in runs])), 1),
+        )
+    return table
+
+
+def main(
+    weights: Annotated[Path, typer.Option(exists=True, help="Checkpoint that all start from.")],
+    data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
+    run: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("runs/ranking"),
+    seeds: Annotated[int, typer.Option(min=1)] = 3,
+    epochs: Annotated[int, typer.Option(min=1)] = BASE.epochs,
+    bfloat16: Annotated[bool, typer.Option("--bfloat16")] = False,
+    only: Annotated[list[str] | None, typer.Option(help="Only these variants.")] = None,
+) -> None:
+    """Train every variant with every seed, and print the table for docs/results.md."""
+    folder, console = data_folder(data), Console()
+    choose = validation_half(load_dataset("ferplus", folder, "valid"), "choose")
+    pixels = load_crops(choose, BASE.size, BASE.channels, None, folder / "framed")
+    results = []
+    with join_ranks() as ranks:
+        for seed in range(seeds):
+            for variant, parts in VARIANTS.items():
+                if only and variant not in (NO_RANKING, *only):
+                    continue
+                recipe = replace(BASE, seed=seed, epochs=epochs, bfloat16=bfloat16, **parts)
+                run_folder = train_variant(variant, recipe, folder, run, ranks, weights)
+                results.append(measure(variant, seed, run_folder, choose, pixels))
+    console.print(results_table(results))
+
+
+if __name__ == "__main__":
+    with exit_on_error():
+        typer.run(main)
