@@ -9,7 +9,7 @@
 #   make load       what twenty clients of the web view cost the loop
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the README's pictures again, and write the documents' tables
-#   make weights    train the embedded model from scratch and export it; needs the data, and hours
+#   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, checked by the gate; needs FERPlus valid
 #   make examples   run the embedded models on FERPlus again, for demo, pictures and tables
 #   make ablation   what each part of the paper contributes; needs the data sets, and hours
@@ -24,7 +24,7 @@ DEV    := $(VENV)/.installed-dev
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
 MODELS    := rankotom_edge/model/embedded
-RUN       := runs/edge-ferplus-soup
+RUN       := runs/student-2-seed3
 REPORT    := --dataset ferplus --split valid --half report
 
 # Tests with a real window run alone: a busy machine delays its keys and screenshots.
@@ -76,21 +76,28 @@ load: $(DEV)
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
 
-# Three runs, each from the weights of the one before, and the mean of the last two. Finished runs
-# are not repeated. Afterwards: make models examples pictures
-FIRST    := runs/edge-ferplus-seed0
-SECOND   := runs/edge-ferplus-2-seed1
-THIRD    := runs/edge-ferplus-2-seed2
+# Three teachers from face recognisers' weights, their probabilities, and two cycles of the student,
+# which is the embedded model. START holds the recognisers' files (train/teachers/start_weights.py says how to get
+# them). A finished step is skipped, an interrupted one continued. Afterwards: make models examples
+# pictures
+START    ?= $(HOME)/.cache/rankotom-edge/start
+TEACHERS := runs/teacher-dlib-seed0 runs/teacher-dlib-150-seed1 runs/teacher-faceres-seed0
 # Not on a CPU with AMX: some virtual machines report AMX and crash when it is used.
 BFLOAT16 := $(shell grep -sw avx512_bf16 /proc/cpuinfo | grep -vqw amx_tile && echo --bfloat16)
-weights: $(DEV)
-	$(BIN)/rankotom-edge train edge-ferplus --threads 2 $(BFLOAT16)
-	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) \
-	  --weights $(FIRST)/checkpoint.safetensors
-	$(BIN)/rankotom-edge train edge-ferplus-2 --threads 2 $(BFLOAT16) --seed 2 --epochs 6 \
-	  --weights $(SECOND)/checkpoint.safetensors
-	$(BIN)/python -m train.weight_average $(SECOND) $(THIRD) --run $(RUN)
+TRAIN    := $(BIN)/rankotom-edge train --threads 2 $(BFLOAT16)
+# glibc would return the activations' memory to the system after every step, and fetch it again.
+weights: export GLIBC_TUNABLES = glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshold=34359738368
+weights: $(DEV) runs/dlib-112.safetensors runs/dlib-150.safetensors runs/faceres-112.safetensors
+	$(TRAIN) teacher-dlib --weights runs/dlib-112.safetensors
+	$(TRAIN) teacher-dlib-150 --weights runs/dlib-150.safetensors
+	$(TRAIN) teacher-faceres --weights runs/faceres-112.safetensors
+	$(BIN)/python -m train.teachers.teacher_probabilities $(TEACHERS)
+	$(TRAIN) student --weights runs/teacher-dlib-seed0/checkpoint.safetensors
+	$(TRAIN) student-2 --weights runs/student-seed2/checkpoint.safetensors
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
+
+runs/%.safetensors: | $(DEV)
+	$(BIN)/python -m train.teachers.start_weights $* --files $(START) --to $@
 
 models: $(CORE)
 	$(BIN)/rankotom-edge export --int8 --target x86 -o $(MODELS)/ferplus-int8.onnx

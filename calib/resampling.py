@@ -210,7 +210,7 @@ def check_same_faces(reference: Predictions, candidate: Predictions) -> None:
 
 
 def worst_value(name: str) -> float:
-    """The worst value of a metric; the best is 0."""
+    """The largest value of a metric, which is the worst of an error; the smallest is 0."""
     return WORST_VALUES.get(name, 1.0)
 
 

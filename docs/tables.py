@@ -18,6 +18,7 @@ DOCUMENTS = (DOCS.parent / "README.md", DOCS / "results.md", DOCS / "model-card.
 TABLE = re.compile(r"(<!-- (?P<name>[a-z ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
 METRICS = {
     "accuracy": "accuracy",
+    "mean_recall": "mean recall",
     "ece": "ECE",
     "aece": "AECE",
     "mce50": "MCE, bins of 50 or more",

@@ -14,6 +14,8 @@ import onnx
 import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from onnx.utils import Extractor
 from torch import Tensor, nn
 
 from calib.errors import RankotomError
@@ -44,6 +46,7 @@ from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
 from train.networks import Network, build_network, find_network
 from train.recipe import Recipe
+from train.teachers.dlib import Dlib
 from train.training_set import dataset_framing
 
 OPSET = 17
@@ -218,6 +221,9 @@ def mirror_maps(maps: Tensor, width: int) -> Tensor:
 
 def to_onnx(network: Network, crop: CropContract, *, mirror: bool) -> onnx.ModelProto:
     """The graph at a temperature of 1, batch norm folded into the convolutions."""
+    if isinstance(network, Dlib):
+        network = copy.deepcopy(network)
+        network.merge_for_export()
     graph = DeployedNetwork(network.eval(), crop, mirror=mirror).eval()
     example = torch.zeros(2, crop.channels, crop.size, crop.size, dtype=torch.uint8)
     with TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -236,12 +242,46 @@ def to_onnx(network: Network, crop: CropContract, *, mirror: bool) -> onnx.Model
         )
         model = onnx.load(file)
     name_layers(model)
+    merge_pads(model)
     classes, (_, height, width) = len(network.fc.weight), graph.map_shape
     model.graph.output[OUTPUTS.index(EVIDENCE)].CopyFrom(
         helper.make_tensor_value_info(EVIDENCE, TensorProto.FLOAT, ["n", classes, height, width])
     )
     onnx.checker.check_model(model, full_check=True)
     return model
+
+
+def merge_pads(model: onnx.ModelProto) -> None:
+    """Let convolutions pad their input themselves, in place.
+
+    In INT8 a Pad of its own costs several copies. Only paddings with zeros, whose sizes the
+    exporter computes from constants, come before a convolution.
+    """
+    graph = model.graph
+    pads = {node.output[0]: node for node in graph.node if node.op_type == "Pad"}
+    parts = Extractor(onnx.shape_inference.infer_shapes(model)) if pads else None
+    for node in graph.node:
+        if node.op_type == "Conv" and node.input[0] in pads and parts is not None:
+            pad = pads[node.input[0]]
+            constants = ReferenceEvaluator(parts.extract_model([], [pad.input[1]]))
+            (sizes,) = constants.run(None, {})
+            # (batch, channels, top, left, then the same for the end)
+            added = np.asarray(sizes).reshape(2, -1)[:, 2:].ravel().tolist()
+            own = next(each for each in node.attribute if each.name == "pads")
+            total = [one + other for one, other in zip(own.ints, added, strict=True)]
+            own.CopyFrom(helper.make_attribute("pads", total))
+            node.input[0] = pad.input[0]
+    remove_unused(graph)
+
+
+def remove_unused(graph: onnx.GraphProto) -> None:
+    """Remove nodes that nothing uses, from the last to the first, in place."""
+    used = {output.name for output in graph.output}
+    for node in reversed(list(graph.node)):
+        if used.isdisjoint(node.output):
+            graph.node.remove(node)
+        else:
+            used.update(node.input)
 
 
 def name_layers(model: onnx.ModelProto) -> None:

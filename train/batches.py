@@ -52,7 +52,7 @@ class Batch:
     fer: Tensor  # uint8 (n, c, h, w)
     labels: Tensor
     targets: Tensor
-    class_repeats: Tensor  # (k,) how often a face of each class comes in an epoch
+    tilt: Tensor  # (k,) what oversampling adds to the logits of each class
     draws: Draws
     fr: Tensor | None  # uint8 (m, c, h, w), partners of the first m FER faces
     fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the view to train on
@@ -64,7 +64,7 @@ class Batch:
 def batches(
     recipe: Recipe, faces: TrainingFaces, epoch: int, ranks: Ranks, device: torch.device
 ) -> Iterator[Batch]:
-    order, repeats = epoch_order(recipe, faces, epoch), class_repeats(recipe, faces)
+    order, tilt = epoch_order(recipe, faces, epoch), oversampling_tilt(recipe, faces)
     blends = recipe.partners_at(epoch)
     fr_order = np.zeros(0, dtype=np.int64)
     steps = steps_per_epoch(recipe, faces)
@@ -103,7 +103,7 @@ def batches(
             fer=torch.from_numpy(pixels).to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
-            class_repeats=torch.from_numpy(repeats).to(device),
+            tilt=torch.from_numpy(tilt).to(device),
             draws=draws,
             fr=None
             if faces.fr is None or not len(fr_where)
@@ -123,6 +123,12 @@ def steps_per_epoch(recipe: Recipe, faces: TrainingFaces) -> int:
 def class_repeats(recipe: Recipe, faces: TrainingFaces) -> NDArray[np.float32]:
     counts = np.bincount(faces.labels, minlength=len(faces.classes)).clip(1)
     return np.asarray((counts.max() / counts) ** recipe.oversample, np.float32)
+
+
+def oversampling_tilt(recipe: Recipe, faces: TrainingFaces) -> NDArray[np.float32]:
+    """A label that comes r times as often has r times the odds among faces that look alike. Votes
+    and teachers' probabilities belong to the face, and do not change with the faces around it."""
+    return np.float32(recipe.label_share) * np.log(class_repeats(recipe, faces))
 
 
 def class_totals(recipe: Recipe, faces: TrainingFaces) -> list[int]:

@@ -168,7 +168,7 @@ def rank_o_tom(
         logits = parallel(faces)
     logits = logits.float()
     labelled = originals if recipe.ranking == "logits" else len(faces)  # RankMixup: no blends
-    tilted = logits[:labelled] + batch.class_repeats.log()
+    tilted = logits[:labelled] + batch.tilt
     loss = ranks.mean(label_loss(recipe, tilted, targets[:labelled]))
     if recipe.blends and recipe.ranking_weight > 0:
         terms = ranking_terms(recipe, logits, targets, labels, first, second)

@@ -1,34 +1,36 @@
 """How readable a face is: its size, sharpness, light and pose, and what hides it.
 
-A model's confidence is calibrated for faces like those it was measured on. ``python -m
+The embedded model itself is less confident where there is less to see: ``python -m
 train.experiments.damage`` makes FERPlus valid's faces small, blurred, dark, flat or bright and
-prints how overconfident the embedded model then is. A part is poor, below one half, where that
-reaches about five points, unless a comment says otherwise.
+prints how confident it then is and how often right. So a poor part, below one half, does not make a
+reading unsure; it is the reason where the model is not confident. Only beyond that table, and for
+faces that are turned, lost or cut off, is a reading unsure whatever the model says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 
-from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.face import Face
 from rankotom_edge.frame import Image
 
-POOR = 0.5
+POOR = 0.5  # a part below this is named as the reason where the model is not confident
+UNREADABLE = 0.13  # the worst rows of the damage table; a face below this is always unsure
 
+# Size, sharpness, contrast and glare: where an earlier model, which had not seen damaged faces, was
+# about five points overconfident (docs/results.md before this model, in the git history).
 # Pixels between the eyes: half of those in a face of FERPlus.
 POOR_EYE_DISTANCE = 9.0
 # Detail (see ``measure_detail``) over the crop's standard deviation: what the median face has left
 # after a Gaussian blur of 1 pixel, or a motion blur of 5.
 POOR_SHARPNESS = 0.15
-# The crop's mean: what an eighth of the light leaves of the median face. The model is five
-# points overconfident only at a 28th, but a camera's dark pictures are noisier than darkened ones.
+# The crop's mean: what an eighth of the light leaves of the median face.
 POOR_LIGHT = 16.0
 # The crop's standard deviation over its mean, which less light alone does not change: a quarter of
 # the contrast.
@@ -38,16 +40,10 @@ POOR_GLARE = 0.55
 OVEREXPOSED = 247  # grey level; chosen by eye
 # How far the nose is from between the eyes, in eye distances: about 50 degrees. Chosen by eye.
 POOR_TURN = 0.6
-# The detector's score, chosen by eye; 0 for a face that is followed but was not detected again. It
-# does not reveal a covered mouth: the scores of bare and covered faces overlap
-# (`python -m train.experiments.covered_mouths --every 4`).
+# The detector's score, chosen by eye; 0 for a face that is followed but was not detected again.
 POOR_SCORE = 0.6
 # The share of the box inside the picture. Chosen by eye.
 POOR_INSIDE = 0.75
-# A covered mouth never lowers the quality below this: in the dark, in a blur and beyond the border
-# no mouth is seen either, and then that is the better reason.
-COVERED = 0.49
-
 # Seconds before a change is shown; chosen by eye. A missed face is checked again after 0.15 s.
 POOR_AFTER, GOOD_AFTER = 0.2, 0.5
 
@@ -72,6 +68,8 @@ REASONS = {
     "whole": "partly hidden",
     "inside": "cut off",
 }
+# The damage table has no faces that are turned, lost or cut off, so there poor is unreadable.
+UNMEASURED = ("pose", "whole", "inside")
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Quality:
     sharpness: float
     light: float
     pose: float
-    whole: float  # the mouth is not covered, and the face was detected again
+    whole: float  # the face was detected again, and clearly
     contrast: float = 1.0
     glare: float = 1.0  # not overexposed
     inside: float = 1.0  # not cut off by the picture's border
@@ -91,17 +89,35 @@ class Quality:
     @property
     def reason(self) -> str | None:
         """Why it is poor, to complete "unsure: …"; None where it is good enough."""
-        if self.score >= POOR:
-            return None
-        return REASONS[min(REASONS, key=lambda part: float(getattr(self, part)))]
+        return self.reason_after(None, 0.0)
 
     def reason_after(self, before: str | None, margin: float) -> str | None:
         """The same, with hysteresis: an earlier reason holds until its part is ``margin`` above
         poor."""
-        for part, reason in REASONS.items():
-            if reason == before and getattr(self, part) < POOR + margin:
-                return reason
-        return self.reason
+        return self._reason_below(dict.fromkeys(REASONS, POOR), before, margin)
+
+    def unreadable_after(self, before: str | None, margin: float, limit: float) -> str | None:
+        """Why it is unsure however confident the model is; ``limit`` is UNREADABLE, or POOR for a
+        model that was not trained on damaged faces."""
+        limits = {part: POOR if part in UNMEASURED else limit for part in REASONS}
+        return self._reason_below(limits, before, margin)
+
+    def _reason_below(
+        self, limits: Mapping[str, float], before: str | None, margin: float
+    ) -> str | None:
+        values = {part: float(getattr(self, part)) for part in limits}
+        for part, limit in limits.items():
+            if REASONS[part] == before and values[part] < limit + margin:
+                return before
+        below = [part for part, limit in limits.items() if values[part] < limit]
+        return REASONS[min(below, key=values.__getitem__)] if below else None
+
+    @property
+    def grade(self) -> int:
+        """2 where it is good, 1 where it is poor, 0 where it is turned, lost or cut off."""
+        if self.score >= POOR:
+            return 2
+        return 0 if any(getattr(self, part) < POOR for part in UNMEASURED) else 1
 
     @classmethod
     def of(cls, **parts: float) -> Quality:
@@ -113,7 +129,6 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
     grey = crop[0] if len(crop) == 1 else crop.mean(axis=0).astype(np.uint8)
     mean, deviation = (float(value[0, 0]) for value in cv2.meanStdDev(grey))
     overexposed = float(np.count_nonzero(grey >= OVEREXPOSED)) / grey.size
-    uncovered = 1 / (1 + math.exp(cover_log_odds(grey)))
     return Quality.of(
         size=_rate(_eye_distance(face), POOR_EYE_DISTANCE),
         sharpness=_rate(measure_detail(grey) / max(deviation, 1.0), POOR_SHARPNESS),
@@ -121,7 +136,7 @@ def measure_quality(image: Image, face: Face, crop: Image) -> Quality:
         contrast=_rate(deviation / max(mean, 1.0), POOR_CONTRAST),
         glare=_rate(1 - overexposed, 1 - POOR_GLARE),
         pose=max(0.0, 1 - POOR * head_turn(face) / POOR_TURN),
-        whole=min(_rate(face.score, POOR_SCORE), max(COVERED, uncovered)),
+        whole=_rate(face.score, POOR_SCORE),
         inside=_rate_from_top(share_inside(face, image), POOR_INSIDE),
     )
 
@@ -176,8 +191,8 @@ def _rate_from_top(share: float, poor: float) -> float:
 
 class QualityHistory:
     """Each face's quality over time. It is measured when the face is detected, about seven times a
-    second, and kept in between. A change to poor is shown after ``POOR_AFTER`` seconds, a change to
-    good after ``GOOD_AFTER``: a single measurement may be wrong."""
+    second, and kept in between. A change to a worse grade is shown after ``POOR_AFTER`` seconds, to
+    a better one after ``GOOD_AFTER``: a single measurement may be wrong."""
 
     def __init__(self) -> None:
         self._known: dict[int, _LastQuality] = {}
@@ -190,11 +205,11 @@ class QualityHistory:
             measured = measure_quality(image, face, crop)
         else:
             measured = known.measured
-        if known is None or (known.shown.reason is None) == (measured.reason is None):
+        if known is None or known.shown.grade == measured.grade:
             shown, since = measured, None
         else:
             since = time if known.changed_at is None else known.changed_at
-            delay = GOOD_AFTER if measured.reason is None else POOR_AFTER
+            delay = GOOD_AFTER if measured.grade > known.shown.grade else POOR_AFTER
             waiting = 0 <= time - since < delay
             shown, since = (known.shown, since) if waiting else (measured, None)
         self._known[track] = _LastQuality(face.score, measured, shown, since)
@@ -209,4 +224,4 @@ class _LastQuality(NamedTuple):
     score: float
     measured: Quality
     shown: Quality
-    changed_at: float | None  # when the measured quality became poor or good, but not the shown one
+    changed_at: float | None  # when the measured grade changed, but not the shown one

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.quality import QualityHistory
+from rankotom_edge.faces.quality import POOR, UNREADABLE, QualityHistory
 from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
@@ -62,6 +62,7 @@ class Reader:
         self._qualities = QualityHistory()
         self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
         self._needed = confidence_needed(card.evaluation.reliability, max_error)
+        self._unreadable_below = UNREADABLE if card.recipe.get("damaged") else POOR
 
     def read(self, frame: Frame) -> FrameReadings:
         started = time.perf_counter()
@@ -97,6 +98,7 @@ class Reader:
                     probabilities=self._smoother.update(tracked.track, raw, frame.time),
                     quality=qualities[index],
                     needed=self._needed,
+                    unreadable_below=self._unreadable_below,
                     crop=crops[index],
                     evidence=None if scores.evidence is None else scores.evidence[index],
                     before=self._previous.get(tracked.track),

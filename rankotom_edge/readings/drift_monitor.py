@@ -17,8 +17,7 @@ most one false alarm in 100,000 readings, even where every picture is poor but c
 measured; where the pictures are clear there is none.
 
 **What it cannot see.** Poor pictures may be read wrongly with the confidence of good ones:
-``python -m train.experiments.damage`` prints accuracy and confidence for each damage. Each
-reading's own "unsure: blurred" does not wait for the monitor.
+``python -m train.experiments.damage`` prints accuracy and confidence for each damage.
 """
 
 from __future__ import annotations

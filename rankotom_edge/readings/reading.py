@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calib.arrays import FloatArray
 from rankotom_edge.faces.face import Face
-from rankotom_edge.faces.quality import Quality
+from rankotom_edge.faces.quality import REASONS, UNREADABLE, Quality
 from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
@@ -53,6 +53,7 @@ class Reading:
     evidence: NDArray[np.float32] | None = None  # (k, height, width); not recorded
     needed: float = 0.0  # the confidence that the error budget asks for
     poor: str | None = None  # why the crop is poor; None if it is not
+    unreadable: str | None = None  # why confidence does not count, where it is that poor
     pending: PendingBlend | None = None
 
     @property
@@ -82,6 +83,7 @@ class Reading:
             "blend_name": None if blend is None else blend.name,
             "verdict": self.verdict,
             "reason": self.reason,
+            "unreadable": self.unreadable,
             "needed": round(self.needed, 5),
             "quality": score,
             "quality_parts": {name: round(value, 3) for name, value in parts.items()},
@@ -90,8 +92,6 @@ class Reading:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Reading:
         """As it was recorded: the verdict is not computed again."""
-        from rankotom_edge.faces.quality import REASONS, Quality
-
         labels = tuple(saved["probabilities"])
         probabilities = np.array([saved["probabilities"][name] for name in labels], np.float64)
         points = {name: (float(x), float(y)) for name, (x, y) in saved["points"].items()}
@@ -100,10 +100,12 @@ class Reading:
             first, second = (labels.index(name) for name in saved["blend"])
             blend = make_blend(labels, probabilities, first, second)
         x, y, width, height = (float(number) for number in saved["box"])
+        quality = Quality(score=saved["quality"], **saved["quality_parts"])
+        named = saved["reason"] if saved["reason"] in REASONS.values() else None
         return cls(
             track=int(saved["track"]),
             face=Face((x, y, width, height), **points, score=float(saved["score"])),
-            quality=Quality(score=saved["quality"], **saved["quality_parts"]),
+            quality=quality,
             labels=labels,
             probabilities=probabilities,
             raw=np.array([saved["raw"][name] for name in labels], np.float64),
@@ -111,7 +113,8 @@ class Reading:
             verdict=saved["verdict"],
             reason=saved["reason"],
             needed=float(saved["needed"]),
-            poor=saved["reason"] if saved["reason"] in REASONS.values() else None,
+            poor=named or quality.reason,
+            unreadable=saved.get("unreadable", named),  # before, every poor crop was unreadable
         )
 
 
@@ -123,17 +126,22 @@ def read_expression(
     probabilities: FloatArray,
     quality: Quality,
     needed: float,
+    unreadable_below: float = UNREADABLE,
     crop: Image | None = None,
     evidence: NDArray[np.float32] | None = None,
     before: Reading | None = None,
     time: float = 0.0,
 ) -> Reading:
-    """``needed`` is the confidence that the error budget asks for (``error_budget``); ``before`` is
-    the reading of the same face in the frame before."""
+    """``needed`` is the confidence that the error budget asks for (``error_budget``),
+    ``unreadable_below`` the quality that is too low for any confidence, and ``before`` the reading
+    of the same face in the frame before."""
     was_unsure = before is not None and before.verdict == "unsure"
     margin = min(SURE_MARGIN, (1 - needed) / 2) if was_unsure else 0.0
-    poor = quality.reason_after(None if before is None else before.poor, POOR_MARGIN)
-    reason = poor or unsure_reason(float(probabilities.max()), needed, margin)
+    was_poor, was_unreadable = (before.poor, before.unreadable) if before else (None, None)
+    poor = quality.reason_after(was_poor, POOR_MARGIN)
+    unreadable = quality.unreadable_after(was_unreadable, POOR_MARGIN, unreadable_below)
+    doubt = unsure_reason(float(probabilities.max()), needed, margin)
+    reason = choose_reason(unreadable, poor, doubt)
     blend = find_blend(probabilities, labels, None if before is None else before.blend)
     pending = None if blend is None or before is None else _pending_blend(blend, before, time)
     return Reading(
@@ -151,6 +159,7 @@ def read_expression(
         evidence=evidence,
         needed=needed,
         poor=poor,
+        unreadable=unreadable,
     )
 
 
@@ -167,7 +176,8 @@ def with_smoothing(reading: Reading, smoothed: bool) -> Reading:
     """The reading as it is, or made again from the probabilities of its frame alone."""
     if smoothed:
         return reading
-    reason = reading.poor or unsure_reason(float(reading.raw.max()), reading.needed)
+    doubt = unsure_reason(float(reading.raw.max()), reading.needed)
+    reason = choose_reason(reading.unreadable, reading.poor, doubt)
     return replace(
         reading,
         probabilities=reading.raw,
@@ -183,6 +193,13 @@ def bar_reliability(reading: Reading, index: int, reliability: Reliability) -> f
     if reading.poor is not None:
         return None
     return reliability.at(float(reading.probabilities[index]), reading.labels[index] == reading.top)
+
+
+def choose_reason(unreadable: str | None, poor: str | None, doubt: str | None) -> str | None:
+    """Why a reading is unsure: an unreadable face always, a poor one where there is doubt."""
+    if unreadable is not None or doubt is None:
+        return unreadable
+    return poor or doubt
 
 
 def unsure_reason(confidence: float, needed: float, margin: float = 0.0) -> str | None:

@@ -50,7 +50,7 @@ def portraits(fp32: Artifact) -> NDArray[np.uint8]:
     straight = np.stack(np.meshgrid(np.arange(SIDE), np.arange(SIDE)), axis=-1).astype(np.float32)
     made = []
     for _ in range(FACES):
-        pulls = random.normal(0, 18, (4, 4, 2)).astype(np.float32)
+        pulls = random.normal(0, 10, (4, 4, 2)).astype(np.float32)
         bent = straight + cv2.resize(pulls, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
         seen = cv2.remap(
             large, bent[..., 0], bent[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT

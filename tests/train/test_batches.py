@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from calib.errors import RankotomError
-from train.batches import Batch, TrainingFaces, batches, class_repeats, steps_per_epoch
+from train.batches import (
+    Batch,
+    TrainingFaces,
+    batches,
+    class_repeats,
+    oversampling_tilt,
+    steps_per_epoch,
+)
 from train.ranks import Ranks
 from train.recipe import Recipe
 
@@ -192,6 +199,21 @@ def test_faces_of_a_rare_class_come_more_often_and_all_others_still_once(
     assert len(seen) == 40
     assert [seen.count(n) for n in range(32)] == [5, 5] + [1] * 30
     assert seen != [n for batch in all_batches(oversampled, faces, 1) for n in numbers(batch.fer)]
+
+
+def test_only_the_labels_share_of_a_target_is_corrected_for_oversampling(
+    recipe: Recipe, faces: TrainingFaces
+) -> None:
+    faces, oversampled = with_a_rare_class(faces), replace(recipe, oversample=1.0)
+    for settings, share in (
+        ({"targets": "majority"}, 1.0),
+        ({"targets": "both"}, 0.5),
+        ({"targets": "both", "distil": 0.7}, 0.15),
+        ({"targets": "votes"}, 0.0),
+    ):
+        tilt = oversampling_tilt(replace(oversampled, **settings), faces)
+        assert tilt.tolist() == pytest.approx([0, 0, 0, share * np.log(5)])
+    assert not oversampling_tilt(recipe, faces).any()
 
 
 def test_without_oversampling_each_class_comes_once(recipe: Recipe, faces: TrainingFaces) -> None:

@@ -1,6 +1,7 @@
 """One step against a plain implementation of the paper, and the parts of the loop around it."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from train.batches import Batch, TrainingFaces, batches
 from train.loop import (
     StepResult,
     build_optimizer,
+    label_loss,
     predict,
     rank_o_tom,
+    ranking_terms,
     set_learning_rate,
     update_average,
 )
@@ -255,3 +258,48 @@ def test_decay_pulls_on_weights_and_not_on_biases_or_batch_norms(recipe: Recipe)
     assert [each.ndim for each in decaying["params"]] == [4, 2]
     assert [each.ndim for each in free["params"]] == [1, 1, 1, 1]
     assert (decaying["weight_decay"], free["weight_decay"]) == (0.1, 0.0)
+
+
+def two_faces_and_their_blend(same_label: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, targets and labels; the blend is surer than both faces."""
+    logits = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    labels = torch.tensor([0, 0 if same_label else 1])
+    faces = torch.eye(3)[labels]
+    return logits, torch.cat([faces, faces.mean(dim=0, keepdim=True)]), labels
+
+
+@pytest.mark.parametrize("kind", ["fixed", "targets", "class", "logits"])
+def test_every_reading_of_the_ranking_loss_lowers_a_blend_that_is_too_sure(
+    recipe: Recipe, kind: Literal["fixed", "targets", "class", "logits"]
+) -> None:
+    logits, targets, labels = two_faces_and_their_blend(same_label=False)
+    logits.requires_grad_()
+    first, second = torch.tensor([0]), torch.tensor([1])
+    terms = ranking_terms(replace(recipe, ranking=kind), logits, targets, labels, first, second)
+    assert terms.shape == (1,)
+    terms.sum().backward()
+    assert logits.grad is not None
+    assert logits.grad[2, 0] > 0  # a step down lowers the blend's largest logit
+
+
+@pytest.mark.parametrize("kind", ["targets", "class", "logits"])
+def test_faces_with_the_same_label_are_not_ranked(
+    recipe: Recipe, kind: Literal["targets", "class", "logits"]
+) -> None:
+    logits, targets, labels = two_faces_and_their_blend(same_label=True)
+    first, second = torch.tensor([0]), torch.tensor([1])
+    terms = ranking_terms(replace(recipe, ranking=kind), logits, targets, labels, first, second)
+    assert terms.tolist() == [0]
+
+
+def test_the_loss_corrects_for_oversampling_and_the_probabilities_do_not(
+    recipe: Recipe, faces: TrainingFaces, network: nn.Module, alone: Ranks
+) -> None:
+    plain = replace(recipe, blends=False, ranking_weight=0.0, face_recognition=False)
+    batch = first_batch(plain, faces, alone)
+    tilted = replace(batch, tilt=torch.tensor([0.0, 0.0, 0.0, 2.0]))
+    before, after = (step(plain, network, each, NONE, alone) for each in (batch, tilted))
+    assert torch.equal(before.probabilities, after.probabilities)
+    logits = before.probabilities.log() + tilted.tilt
+    expected = label_loss(plain, logits, batch.targets).mean()
+    assert after.loss.item() == pytest.approx(expected.item(), rel=1e-4)

@@ -125,7 +125,7 @@ def fist(canvas: Canvas, random: Random) -> None:
 
 
 def palm(canvas: Canvas, random: Random) -> None:
-    """The hardest cover: plain skin, slightly uneven, lit from a random side."""
+    """Plain skin, slightly uneven, lit from a random side."""
     bare = canvas.picture.astype(np.float32)
     canvas.oval((0, 0.15), (0.6, 0.55), canvas.skin * random.uniform(0.85, 1.05))
     where = replace(canvas, picture=np.zeros_like(canvas.picture))
@@ -184,7 +184,7 @@ def microphone(canvas: Canvas, random: Random) -> None:
 
 
 def hand_on_eye(canvas: Canvas, random: Random) -> None:
-    """Leaves the mouth free; the model stays nearly calibrated (train.experiments.damage)."""
+    """Leaves the mouth free."""
     side = random.choice([-0.5, 0.5])
     eye = canvas.mouth - canvas.down + side * canvas.across
     hand(replace(canvas, mouth=eye), random)

@@ -2,10 +2,10 @@
 
     python -m train.experiments.ranking --weights runs/teacher-dlib-seed0/checkpoint.safetensors
 
-Every variant of a seed sees the same faces and blends in the same order. The first has blends with
-their label loss and no ranking; the others differ from it in the ranking alone (RankMixup's also
-has no label loss on blends). They are measured on the choosing half of FERPlus valid, one view, at
-a temperature fitted there.
+Every variant of a seed sees the same faces in the same order. The first has blends with their label
+loss and no ranking. The others differ from it in the ranking; RankMixup's also has no label loss on
+blends, and Eq. 1 as written blends only faces with different labels, with plain seams. They are
+measured on the choosing half of FERPlus valid, one view, at a temperature fitted there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from calib.errors import exit_on_error
+from calib.errors import RankotomError, exit_on_error
 from calib.metrics import accuracy, nll
 from calib.reports.number_text import percent, points
 from calib.reports.widgets import plain_table
@@ -33,10 +33,13 @@ from train.recipe import STUDENT, Recipe
 from train.teachers.ensemble import load_member
 from train.training_set import load_training_faces
 
-# The student's recipe without teachers and damage, for a short run.
+# The student's recipe without teachers and damage, for a short run of teacher-dlib's network.
 BASE = replace(
     STUDENT,
     name="ranking",
+    network="dlib-112",
+    sizes=((0.0, 112),),
+    oversample=0.0,
     distil=0.0,
     distil_lfw=False,
     damaged=0.0,
@@ -71,7 +74,8 @@ def train_variant(
     run_folder.mkdir(parents=True, exist_ok=True)
     faces = load_training_faces(recipe, folder, folder / "framed")
     train(recipe, faces, run_folder, ranks, weights)
-    return run_folder
+    with ranks.leader_first():  # only the leader writes it
+        return run_folder
 
 
 def measure(
@@ -128,6 +132,9 @@ def main(
     folder, console = data_folder(data), Console()
     choose = validation_half(load_dataset("ferplus", folder, "valid"), "choose")
     pixels = load_crops(choose, BASE.size, BASE.channels, None, folder / "framed")
+    for name in only or ():
+        if name not in VARIANTS:
+            raise RankotomError(f"There is no variant {name!r}. Choose of {', '.join(VARIANTS)}.")
     results = []
     with join_ranks() as ranks:
         for seed in range(seeds):
@@ -137,7 +144,8 @@ def main(
                 recipe = replace(BASE, seed=seed, epochs=epochs, bfloat16=bfloat16, **parts)
                 run_folder = train_variant(variant, recipe, folder, run, ranks, weights)
                 results.append(measure(variant, seed, run_folder, choose, pixels))
-    console.print(results_table(results))
+        if ranks.is_leader:
+            console.print(results_table(results))
 
 
 if __name__ == "__main__":

@@ -35,8 +35,9 @@ BLOCKS = (
     *((f"conv256_{number}", 256, 256, 1) for number in (1, 2)),
     ("conv256_down_out", 256, 256, 1),
 )
-# Left out of the edge network: with a second view it is then no slower than the one before it. A
-# face of 48 pixels has little detail for the first, and maps of 3 x 3 little use for the others.
+# Left out of the edge network, so that two views in INT8 take no longer than with the embedded
+# model before (docs/results.md). Chosen by eye: a face of 48 pixels has little detail for the
+# first, and maps of 3 x 3 have little use for the others.
 LEFT_OUT_AT_THE_EDGE = ("conv32_3", "conv256_2", "conv256_down_out")
 
 

@@ -1,6 +1,5 @@
-"""The demo portrait, its face, and the same face with a covered mouth."""
+"""The demo portrait and its face."""
 
-import math
 from collections.abc import Iterator
 from importlib import resources
 
@@ -34,15 +33,3 @@ def grey_portrait(portrait: Image) -> Image:
 @pytest.fixture(scope="session")
 def face(portrait: Image, detector: FaceDetector) -> Face:
     return detector.detect(portrait)[0]
-
-
-@pytest.fixture(scope="session")
-def covered(portrait: Image, face: Face) -> Image:
-    """A sheet of the skin's own colour from the nose to the chin."""
-    x, y = face.mouth
-    apart = math.dist(face.left_eye, face.right_eye)
-    nose = tuple(round(value) for value in face.nose)
-    skin = portrait[nose[1] - 4 : nose[1], nose[0] - 4 : nose[0] + 4].mean(axis=(0, 1))
-    middle, reach = (round(x), round(y + 0.1 * apart)), (round(0.7 * apart), round(0.6 * apart))
-    sheet = cv2.ellipse(portrait.copy(), middle, reach, 0, 0, 360, skin.tolist(), -1)
-    return np.asarray(cv2.GaussianBlur(sheet, (0, 0), 1), np.uint8)

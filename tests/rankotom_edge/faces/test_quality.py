@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rankotom_edge.faces.covered_mouth import cover_log_odds
 from rankotom_edge.faces.crop import FERPLUS_FRAMING, crop
-from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import (
     GOOD_AFTER,
@@ -28,7 +26,6 @@ from rankotom_edge.faces.quality import (
     measure_quality,
     share_inside,
 )
-from rankotom_edge.faces.second_pass import detect_close_up
 from rankotom_edge.faces.tracker import CHECK_EVERY
 from rankotom_edge.frame import Image
 
@@ -94,44 +91,6 @@ def test_a_face_of_a_few_pixels_is_too_small(portrait: Image, face: Face) -> Non
 
 def test_a_face_that_the_detector_hardly_sees_is_partly_hidden(portrait: Image, face: Face) -> None:
     assert quality_of(portrait, replace(face, score=0.0)).reason == "partly hidden"
-
-
-def found_again(image: Image, face: Face) -> Face:
-    with FaceDetector() as detector:
-        return detect_close_up(detector.detect, image, face)[0]
-
-
-def test_a_mouth_behind_something_is_partly_hidden(
-    portrait: Image, face: Face, covered: Image
-) -> None:
-    again = found_again(covered, face)
-    assert again.score > 0.7  # the detector sees a face all the same
-    assert quality_of(covered, again).reason == "partly hidden"
-    assert cover_log_odds(crop(covered, again, FERPLUS_FRAMING, SIZE, 1)[0]) > 0
-
-
-def test_a_mouth_that_cannot_be_seen_for_another_reason_is_not_called_hidden(
-    portrait: Image, face: Face, covered: Image
-) -> None:
-    assert quality_of(covered // 20, face).reason == "too dark"
-    blurred = np.asarray(cv2.GaussianBlur(covered, (0, 0), 9), np.uint8)
-    assert quality_of(blurred, face).reason == "blurred"
-
-
-def test_a_hand_that_passes_the_mouth_leaves_no_reason_behind(
-    portrait: Image, face: Face, covered: Image
-) -> None:
-    qualities = QualityHistory()
-
-    def reason_at(time: float, image: Image) -> str | None:
-        seen = crop(image, face, FERPLUS_FRAMING, SIZE, 1)
-        return qualities.update(7, face, True, time, image, seen).reason
-
-    assert reason_at(0.0, portrait) is None
-    assert reason_at(1.0, covered) is None
-    assert reason_at(1.01 + POOR_AFTER, covered) == "partly hidden"
-    assert reason_at(2.0, portrait) == "partly hidden"
-    assert reason_at(2.01 + GOOD_AFTER, portrait) is None
 
 
 def test_a_face_half_out_of_the_picture_is_cut_off(portrait: Image, face: Face) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,6 +79,37 @@ def test_a_poor_crop_is_the_reason_even_of_a_low_confidence() -> None:
     assert reading(shares(sadness=0.30), quality=POOR).reason == POOR.reason
 
 
+def test_a_confident_reading_of_a_poor_crop_is_sure_unless_it_is_unreadable() -> None:
+    """The model knows by itself when there is little to see."""
+    blurred = replace(GOOD, score=0.4, sharpness=0.4)
+    assert reading(shares(happiness=0.9), quality=blurred).verdict == "sure"
+    assert reading(shares(happiness=0.4), quality=blurred).reason == "blurred"
+    assert reading(shares(happiness=0.9), quality=POOR).reason == "blurred"
+    turned = replace(GOOD, score=0.3, pose=0.4, sharpness=0.3)  # not in the damage table
+    assert reading(shares(happiness=0.9), quality=turned).reason == "turned away"
+
+
+def test_a_model_that_saw_no_damaged_faces_is_unsure_of_every_poor_crop() -> None:
+    blurred = replace(GOOD, score=0.4, sharpness=0.4)
+    strict = read_expression(
+        TrackedFace(7, FACE, detected=True),
+        labels=EMOTIONS,
+        raw=shares(happiness=0.9),
+        probabilities=shares(happiness=0.9),
+        quality=blurred,
+        needed=0.5,
+        unreadable_below=0.5,
+    )
+    assert strict.reason == "blurred"
+
+
+def test_doubt_alone_does_not_make_the_next_frame_unreadable() -> None:
+    almost = replace(GOOD, score=0.4, sharpness=0.4, pose=0.55)
+    doubtful = reading(shares(sadness=0.4), quality=almost)
+    assert doubtful.reason == "blurred"
+    assert reading(shares(sadness=0.95), quality=almost, before=doubtful).verdict == "sure"
+
+
 def test_sureness_is_lost_at_once_and_won_back_with_a_little_more() -> None:
     sure = reading(shares(sadness=0.61), needed=0.6)
     unsure = reading(shares(sadness=0.59), needed=0.6, before=sure)
@@ -95,27 +127,27 @@ def test_even_the_highest_budget_can_be_won_back() -> None:
     assert reading(shares(sadness=0.995), needed=0.98, before=unsure).verdict == "sure"
 
 
-def test_a_poor_crop_stays_poor_until_it_is_clearly_better() -> None:
-    def blurred(sharpness: float) -> Quality:
-        return Quality.of(size=0.9, sharpness=sharpness, light=1.0, pose=1.0, whole=1.0)
+def test_a_turned_face_stays_unsure_until_it_is_clearly_better() -> None:
+    def turned(pose: float) -> Quality:
+        return Quality.of(size=0.9, sharpness=1.0, light=1.0, pose=pose, whole=1.0)
 
-    latest = reading(shares(sadness=0.9), quality=blurred(0.49))
-    assert latest.reason == "blurred"
-    latest = reading(shares(sadness=0.9), quality=blurred(0.51 + POOR_MARGIN / 2), before=latest)
-    assert latest.reason == "blurred"
-    latest = reading(shares(sadness=0.9), quality=blurred(0.5 + POOR_MARGIN), before=latest)
+    latest = reading(shares(sadness=0.9), quality=turned(0.49))
+    assert latest.reason == "turned away"
+    latest = reading(shares(sadness=0.9), quality=turned(0.51 + POOR_MARGIN / 2), before=latest)
+    assert latest.reason == "turned away"
+    latest = reading(shares(sadness=0.9), quality=turned(0.5 + POOR_MARGIN), before=latest)
     assert latest.verdict == "sure"
-    assert reading(shares(sadness=0.9), quality=blurred(0.51), before=latest).verdict == "sure"
+    assert reading(shares(sadness=0.9), quality=turned(0.51), before=latest).verdict == "sure"
 
 
 def test_the_reason_of_a_poor_crop_does_not_change_with_every_measurement() -> None:
     def poor(sharpness: float, light: float) -> Quality:
         return Quality.of(size=0.9, sharpness=sharpness, light=light, pose=1.0, whole=1.0)
 
-    latest = reading(shares(sadness=0.9), quality=poor(0.30, 0.31))
-    latest = reading(shares(sadness=0.9), quality=poor(0.31, 0.30), before=latest)
+    latest = reading(shares(sadness=0.4), quality=poor(0.30, 0.31))
+    latest = reading(shares(sadness=0.4), quality=poor(0.31, 0.30), before=latest)
     assert latest.reason == "blurred"
-    latest = reading(shares(sadness=0.9), quality=poor(0.9, 0.30), before=latest)
+    latest = reading(shares(sadness=0.4), quality=poor(0.9, 0.30), before=latest)
     assert latest.reason == "too dark"
 
 
@@ -208,6 +240,18 @@ def test_a_face_read_back_from_json_says_the_same() -> None:
     assert again.as_json() == saved
     assert again.face.left_eye == pytest.approx(FACE.left_eye, abs=0.01)
     assert with_smoothing(again, smoothed=False).top == "fear"
+
+
+def test_a_poor_crop_read_back_from_json_has_the_same_marks_and_raw_verdict() -> None:
+    blurred = replace(GOOD, score=0.4, sharpness=0.4)
+    for quality in (blurred, POOR):
+        latest = reading(shares(happiness=0.9), raw=shares(happiness=0.4), quality=quality)
+        again = Reading.from_json(json.loads(json.dumps(latest.as_json())))
+        assert (again.poor, again.unreadable) == (latest.poor, latest.unreadable)
+        assert with_smoothing(again, smoothed=False).reason == "blurred"
+    before_this_field = latest.as_json()
+    del before_this_field["unreadable"]
+    assert Reading.from_json(before_this_field).unreadable == "blurred"
 
 
 def test_a_face_as_json_is_cheap() -> None:
