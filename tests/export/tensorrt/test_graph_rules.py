@@ -101,7 +101,7 @@ def test_biases_of_int32_are_caught_one_for_each_convolution(quantized: Quantize
     problems = tensorrt_problems(quantized(QuantizeBias=True))
     assert len(problems) == 23  # three shortcuts have no bias
     assert problems[0] == (
-        "DequantizeLinear conv1.bias_DequantizeLinear dequantizes int32, as for a bias; "
+        "DequantizeLinear blocks.0.conv1.bias_DequantizeLinear dequantizes int32, as for a bias; "
         "TensorRT supports float biases only (QuantizeBias=False)."
     )
 

@@ -219,7 +219,7 @@ def test_a_change_of_confidence_without_a_cause_is_no_drift(device: Device) -> N
 def test_a_cause_that_is_in_sight_is_named_before_it_is_an_alarm(device: Device) -> None:
     random = np.random.default_rng(8)
     device.sees(with_quality(drawn(HELD_OUT.probabilities, 70, random), GOOD))
-    dark = sharpened(drawn(HELD_OUT.probabilities, MIN_FACES - 5, random), 8.0)
+    dark = sharpened(drawn(HELD_OUT.probabilities, MIN_FACES - 5, random), 0.3)
     states = device.sees(with_quality(dark, DARK))
     assert "drifted" not in {state.kind for state in states}
     assert states[-1].words == "not quite as measured: light is low"
@@ -280,7 +280,7 @@ def test_memory_and_time_do_not_grow(device: Device) -> None:
 
 Damage = Callable[[Image], Image]
 DAMAGES: dict[str, Damage] = {
-    "light is low": lambda picture: picture // 20,
+    "light is low": lambda picture: picture // 40,
     "pictures are blurred": lambda picture: np.asarray(
         cv2.GaussianBlur(picture, (0, 0), 2.5 * len(picture) / 48), np.uint8
     ),
