@@ -77,9 +77,8 @@ v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
 
 # Three teachers from face recognisers' weights, their probabilities, and two cycles of the student,
-# which is the embedded model. START holds the recognisers' files (train/teachers/start_weights.py says how to get
-# them). A finished step is skipped, an interrupted one continued. Afterwards: make models examples
-# pictures
+# which is the embedded model. START holds the recognisers' files; README says how to get them. A
+# finished step is skipped, an interrupted one continued. Afterwards: make models examples pictures
 START    ?= $(HOME)/.cache/rankotom-edge/start
 TEACHERS := runs/teacher-dlib-seed0 runs/teacher-dlib-150-seed1 runs/teacher-faceres-seed0
 # Not on a CPU with AMX: some virtual machines report AMX and crash when it is used.

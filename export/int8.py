@@ -40,7 +40,7 @@ CALIBRATIONS: dict[Calibration, tuple[CalibrationMethod, dict[str, float]]] = {
     "percentile 99.999": (CalibrationMethod.Percentile, {"percentile": 99.999}),
 }
 CALIBRATION_FACES = 512  # chosen by eye
-# All activations of a batch are in memory at once: about 1.6 MB a face.
+# All activations of a batch are in memory at once: some megabytes a face.
 BATCH = 32
 LOWEST = "lowest_float"
 LAYER_OPERATORS = ("Conv", "Relu", "Add")

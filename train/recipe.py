@@ -232,7 +232,7 @@ PURPOSES = {
     "paper-affectnet": "the paper on AffectNet, with a ResNet-50 at 224 pixels, for a GPU",
     "edge-ferplus": "a small network from scratch: grey 48 x 48 pixels, on two CPU cores",
     "teacher-dlib": "dlib's recogniser at 112 pixels; --weights from train.teachers.start_weights",
-    "teacher-dlib-150": "the same at 150 pixels, with another seed",
+    "teacher-dlib-150": "the same at 150 pixels, rare classes more often",
     "teacher-faceres": "faceres at 112 pixels; --weights from train.teachers.start_weights",
     "student": "the embedded model's first cycle, from teachers; --weights: teacher-dlib's",
     "student-2": "the embedded model's second cycle; --weights: the student's checkpoint",

@@ -6,23 +6,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from calib.evaluation import Evaluation
+from calib.evaluation import METRICS, Evaluation
 from calib.reports.number_text import NAMES, interval_text, percent, points, value_text
 from calib.reports.widgets import FAINT, heading, note, plain_table, title
 from calib.temperature import at_bound
 from rankotom_edge.model.artifact import Artifact
 
-SHOWN_METRICS = (
-    "accuracy",
-    "mean_recall",
-    "ece",
-    "aece",
-    "mce",
-    "mce50",
-    "nll",
-    "brier",
-    "top2_match",
-)
+SHOWN_METRICS = [name for name in METRICS if name not in ("classwise_ece", "vote_distance")]
 
 
 def overview(artifacts: list[Artifact]) -> RenderableType:

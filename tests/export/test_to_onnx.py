@@ -95,6 +95,18 @@ def test_the_graph_answers_as_torch_does(
     np.testing.assert_allclose(evidence, maps, atol=1e-5)
 
 
+def test_padding_moves_into_the_convolutions_and_changes_no_answer(tiny_card: ModelCard) -> None:
+    torch.manual_seed(0)
+    network = build_network("edge-dlib", channels=1, classes=8, dropout=0.0).eval()
+    model = to_onnx(network, replace(tiny_card.crop, size=48), mirror=False)
+    operators = {node.op_type for node in model.graph.node}
+    assert operators.isdisjoint({"Pad", "ConstantOfShape", "AveragePool", "Resize"})
+    faces = noise(3, size=48)
+    with torch.inference_mode():
+        expected = network(scale_pixels(torch.from_numpy(faces)))
+    np.testing.assert_allclose(run(model, faces)[0], expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("count", [1, 5])
 def test_with_mirror_the_answer_is_the_average_over_both_views(
     tiny_network: ResNet, tiny_card: ModelCard, count: int

@@ -41,7 +41,7 @@ from train.data.damage import (
 from train.data.datasets import FaceSet, Half, data_folder, load_dataset, validation_half
 from train.data.face_covers import COVERS, face_at
 
-# By the component of Quality that should notice.
+# By the component of Quality that should notice; none notices a cover.
 DAMAGES: dict[str, dict[str, Damage]] = {
     "size": {f"{width} pixels wide": shrink(width) for width in (32, 24, 20, 16, 13)},
     "sharpness": {f"blur of {pixels:g} px": blur(pixels) for pixels in (0.7, 1, 1.5, 2)}

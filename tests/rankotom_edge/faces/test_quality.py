@@ -210,3 +210,16 @@ def test_a_face_that_is_poor_when_it_comes_is_called_so_at_once(
     assert qualities.update(8, face, True, 0.0, portrait, seen).reason is None
     qualities.forget_others([8])
     assert qualities.update(7, face, True, 0.1, portrait, seen).reason is None
+
+
+def test_a_blurred_face_that_is_missed_once_is_not_lost_yet(portrait: Image, face: Face) -> None:
+    blurred = np.asarray(cv2.GaussianBlur(portrait, (0, 0), 3), np.uint8)
+    seen, missed = crop(blurred, face, FERPLUS_FRAMING, SIZE, 1), replace(face, score=0.0)
+    qualities = QualityHistory()
+
+    def grade_at(time: float, shown: Face, found: bool) -> int:
+        return qualities.update(7, shown, found, time, blurred, seen).grade
+
+    assert grade_at(0.0, face, True) == 1
+    assert grade_at(0.1, missed, False) == 1
+    assert grade_at(0.11 + POOR_AFTER, missed, False) == 0

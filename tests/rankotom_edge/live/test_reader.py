@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import cv2
 import numpy as np
 import pytest
 
@@ -68,3 +71,20 @@ def test_a_smaller_error_budget_needs_more_confidence(detector: FaceDetector) ->
         (reading,) = reader.read(Frame(load_portrait(), 0, 0.0, 0.0)).readings
         needed.append(reading.needed)
     assert needed[0] < needed[1]
+
+
+def test_only_a_model_that_saw_damaged_faces_is_believed_about_a_blurred_one(
+    detector: FaceDetector,
+) -> None:
+    artifact = load_artifact("ferplus-fp32")
+    undamaged = {**artifact.card.recipe, "damaged": 0.0}
+    blurred = np.asarray(cv2.GaussianBlur(load_portrait(), (0, 0), 3), np.uint8)
+    verdicts = []
+    for card in (artifact.card, replace(artifact.card, recipe=undamaged)):
+        classifier = Classifier(replace(artifact, card=card))
+        reader = Reader(detector.detect, classifier, 0.5, stills=True)
+        (reading,) = reader.read(Frame(blurred, 0, 0.0, 0.0)).readings
+        assert reading.poor == "blurred"
+        assert reading.confidence > reading.needed
+        verdicts.append((reading.verdict, reading.reason))
+    assert verdicts == [("sure", None), ("unsure", "blurred")]
