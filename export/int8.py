@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import onnx
@@ -32,6 +32,7 @@ from onnxruntime.quantization.calibrate import TensorsData, create_calibrator
 from onnxruntime.quantization.qdq_quantizer import QDQQuantizer
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+Ranges: TypeAlias = TensorsData  # of all activations, by tensor
 Calibration = Literal["minmax", "entropy", "percentile 99.99", "percentile 99.999"]
 CALIBRATIONS: dict[Calibration, tuple[CalibrationMethod, dict[str, float]]] = {
     "minmax": (CalibrationMethod.MinMax, {}),
@@ -115,7 +116,7 @@ def quantizable_layers(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
 
 def activation_ranges(
     model: onnx.ModelProto, faces: NDArray[np.uint8], calibration: Calibration, scheme: Scheme
-) -> TensorsData:
+) -> Ranges:
     """The range of each activation on a sample of the faces, (n, channels, size, size)."""
     method, options = CALIBRATIONS[calibration]
     faces = sample_evenly(faces, CALIBRATION_FACES)
@@ -141,7 +142,7 @@ def sample_evenly(faces: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
 
 
 def quantize(
-    model: onnx.ModelProto, ranges: TensorsData, scheme: Scheme, in_fp32: frozenset[str]
+    model: onnx.ModelProto, ranges: Ranges, scheme: Scheme, in_fp32: frozenset[str]
 ) -> onnx.ModelProto:
     """Insert QuantizeLinear and DequantizeLinear around all layers of a prepared model, except
     those ``in_fp32``."""

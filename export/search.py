@@ -8,12 +8,14 @@ from export.gate import Candidate, Gate, GateResult
 from export.int8 import (
     CALIBRATIONS,
     Calibration,
+    Ranges,
     activation_ranges,
     quantizable_layers,
     quantize,
     scheme_for,
 )
 from export.judges import Degradation
+from export.rounding import WeightRounding
 
 # With more layers in FP32 than this share, a model is not INT8 any more; chosen by eye.
 MAX_RESTORED = 1 / 3
@@ -72,13 +74,21 @@ class SearchResult:
 
 def search_int8(gate: Gate, show_progress: ShowProgress) -> SearchResult:
     """The calibration with the least NLL; if the gate fails, with the worst layers in FP32."""
-    model, scheme = gate.parent_model, scheme_for(gate.target)
+    model, scheme, faces = gate.parent_model, scheme_for(gate.target), gate.judge.calibration.pixels
+    names = list(quantizable_layers(model))
+    show_progress("rounding the weights")
+    rounding = WeightRounding(model, names, faces)
+
+    def make_candidate(ranges: Ranges, layers: Layers) -> Candidate:
+        quantized = quantize(model, ranges, scheme, layers)
+        rounding.apply(quantized)
+        return gate.calibrate(quantized)
+
     results = []
     for calibration in CALIBRATIONS:
         show_progress(f"calibrating: {calibration}")
-        ranges = activation_ranges(model, gate.judge.calibration.pixels, calibration, scheme)
-        candidate = gate.calibrate(quantize(model, ranges, scheme, frozenset()))
-        results.append((calibration, candidate, ranges))
+        ranges = activation_ranges(model, faces, calibration, scheme)
+        results.append((calibration, make_candidate(ranges, frozenset()), ranges))
     _, candidate, ranges = min(results, key=lambda each: each[1].degradation.nll)
     show_progress("judging")
     calibrations = tuple(
@@ -88,11 +98,9 @@ def search_int8(gate: Gate, show_progress: ShowProgress) -> SearchResult:
     if not first.gate_result.predictions_failed:
         return first
 
-    names = list(quantizable_layers(model))
-
     @cache
     def with_layers_in_fp32(layers: Layers) -> Candidate:
-        return gate.calibrate(quantize(model, ranges, scheme, layers))
+        return make_candidate(ranges, layers)
 
     def degradation_with(layers: Layers) -> Degradation:
         (alone,) = frozenset(names) - layers

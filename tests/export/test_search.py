@@ -110,5 +110,5 @@ def test_the_search_shows_its_progress_and_stops_when_the_gate_passes(
     shown: list[str] = []
     found = search_int8(gate, shown.append)
     assert found.passed
-    assert shown == ["calibrating: minmax", "judging"]
+    assert shown == ["rounding the weights", "calibrating: minmax", "judging"]
     assert (found.calibration, found.restored, found.judgements) == ("minmax", frozenset(), 1)
