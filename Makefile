@@ -24,7 +24,7 @@ DEV    := $(VENV)/.installed-dev
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
 MODELS    := rankotom_edge/model/embedded
-RUN       := runs/student-2-seed3
+RUN       := runs/student-3-seed5
 REPORT    := --dataset ferplus --split valid --half report
 
 # Tests with a real window run alone: a busy machine delays its keys and screenshots.
@@ -76,9 +76,10 @@ load: $(DEV)
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
 
-# Three teachers from face recognisers' weights, their probabilities, and two cycles of the student,
-# which is the embedded model. START holds the recognisers' files; README says how to get them. A
-# finished step is skipped, an interrupted one continued. Afterwards: make models examples pictures
+# Three teachers from face recognisers' weights, their probabilities, two cycles of the student, and
+# a third one with that student among the teachers, which is the embedded model. START holds the
+# recognisers' files; README says how to get them. A finished step is skipped, an interrupted one
+# continued. Afterwards: make models examples pictures
 START    ?= $(HOME)/.cache/rankotom-edge/start
 TEACHERS := runs/teacher-dlib-seed0 runs/teacher-dlib-150-seed1 runs/teacher-faceres-seed0
 # Not on a CPU with AMX: some virtual machines report AMX and crash when it is used.
@@ -93,6 +94,8 @@ weights: $(DEV) runs/dlib-112.safetensors runs/dlib-150.safetensors runs/faceres
 	$(BIN)/python -m train.teachers.teacher_probabilities $(TEACHERS)
 	$(TRAIN) student --weights runs/teacher-dlib-seed0/checkpoint.safetensors
 	$(TRAIN) student-2 --weights runs/student-seed2/checkpoint.safetensors
+	$(BIN)/python -m train.teachers.teacher_probabilities $(TEACHERS) runs/student-2-seed3
+	$(TRAIN) student-3 --weights runs/student-2-seed3/checkpoint.safetensors
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 
 runs/%.safetensors: | $(DEV)

@@ -10,6 +10,7 @@ import numpy as np
 
 from calib import metrics
 from calib.blends import top2_match, vote_distance
+from calib.guarantees import COVERAGES, Threshold, set_masses, thresholds
 from calib.intervals import Interval
 from calib.metrics import LARGE_BIN, Bin
 from calib.predictions import Predictions
@@ -20,6 +21,7 @@ METRICS = (
     "mean_recall",
     "ece",
     "aece",
+    "smooth_ece",
     "mce",
     "mce50",
     "classwise_ece",
@@ -31,6 +33,7 @@ METRICS = (
 CALIBRATION_METRICS = ("ece", "aece", "mce", "mce50")
 # Every evaluation has them, as a share with an interval.
 REQUIRED_METRICS = ("accuracy", "ece", "aece", "mce")
+MOST_FACES = 10_000_000  # in a file; more would be damage, and take gigabytes to count
 # On few faces many draws equal the measured value, except for the order of their sums.
 ROUNDING = 1e-12
 
@@ -94,7 +97,8 @@ class ClassMetrics:
 class Evaluation:
     """``metrics`` has an entry for each of ``METRICS``; ``confusion[label][predicted]`` counts
     faces. ``reliability`` is of the highest probability of each face, ``other_bars`` of all the
-    others; ``temperature`` is the one already applied."""
+    others; ``temperature`` is the one already applied. ``thresholds`` and ``set_masses`` (for
+    ``calib.guarantees.COVERAGES``) are empty in files of before they were measured."""
 
     n: int
     classes: tuple[str, ...]
@@ -103,6 +107,8 @@ class Evaluation:
     per_class: tuple[ClassMetrics, ...]
     confusion: tuple[tuple[int, ...], ...]
     other_bars: tuple[Bin, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
+    set_masses: tuple[float, ...] = ()
     temperature: float | None = None
     model: Mapping[str, object] = field(default_factory=dict)
 
@@ -111,8 +117,8 @@ class Evaluation:
 
         Each metric is a field of its own, followed by ``intervals`` {metric: [low, high]},
         ``rough_intervals`` [metric], ``floor`` {metric: {mean, p95}}, ``consistent``
-        {metric: true or false}, ``bins``, ``other_bars``, ``per_class`` by name, ``confusion``
-        (rows are labels) and ``model``.
+        {metric: true or false}, ``bins``, ``other_bars``, ``thresholds``, ``set_masses``,
+        ``per_class`` by name, ``confusion`` (rows are labels) and ``model``.
         """
         calibration = {name: self.metrics[name] for name in CALIBRATION_METRICS}
         return {
@@ -130,6 +136,8 @@ class Evaluation:
             "consistent": {name: estimate.consistent for name, estimate in calibration.items()},
             "bins": [asdict(bin_) for bin_ in self.reliability],
             "other_bars": [asdict(bin_) for bin_ in self.other_bars],
+            "thresholds": [[each.confidence, each.count, each.wrong] for each in self.thresholds],
+            "set_masses": list(self.set_masses),
             "per_class": {emotion.name: emotion.as_json() for emotion in self.per_class},
             "classes": list(self.classes),
             "confusion": [list(row) for row in self.confusion],
@@ -147,11 +155,12 @@ class Evaluation:
         floors = _mapping(saved.get("floor", {}))
         per_class = _mapping(saved.get("per_class", {}))
         classes = tuple(str(name) for name in _list(saved.get("classes", [*per_class])))
+        faces = _count(saved, "n")
         for name in REQUIRED_METRICS:
             if not 0 <= _number(saved, name) <= 1 or intervals[name] is None:
                 raise ValueError(f"{name} is not a share with its interval")
         return cls(
-            n=_count(saved, "n"),
+            n=faces,
             classes=classes,
             metrics={
                 name: Estimate(
@@ -171,6 +180,10 @@ class Evaluation:
                 for row in _list(saved.get("confusion", []))
             ),
             other_bars=tuple(_bin(_mapping(bin_)) for bin_ in _list(saved.get("other_bars", []))),
+            thresholds=tuple(
+                _threshold(each, faces) for each in _list(saved.get("thresholds", []))
+            ),
+            set_masses=_set_masses(_list(saved.get("set_masses", []))),
             temperature=_number_or_none(saved, "temperature"),
             model=dict(_mapping(saved.get("model", {}))),
         )
@@ -207,6 +220,8 @@ def evaluate(
         ),
         confusion=confusion,
         other_bars=metrics.other_bars(predictions.probabilities, predictions.labels),
+        thresholds=thresholds(predictions.confidence, predictions.correct),
+        set_masses=set_masses(predictions.probabilities, predictions.labels),
         temperature=temperature,
         model=dict(model or {}),
     )
@@ -220,6 +235,7 @@ def _values(predictions: Predictions) -> dict[str, float | None]:
         "mean_recall": metrics.mean_recall(predictions.probabilities, predictions.labels),
         "ece": metrics.ece(confidence, correct),
         "aece": metrics.adaptive_ece(confidence, correct),
+        "smooth_ece": metrics.smooth_ece(confidence, correct),
         "mce": metrics.mce(confidence, correct),
         "mce50": nan_to_none(metrics.mce(confidence, correct, least=LARGE_BIN)),
         "nll": metrics.nll(predictions.probabilities, predictions.labels),
@@ -295,6 +311,24 @@ def _bin(saved: Mapping[str, Any]) -> Bin:
         confidence=_number(saved, "confidence") if count else None,
         accuracy=_number(saved, "accuracy") if count else None,
     )
+
+
+def _threshold(saved: object, faces: int) -> Threshold:
+    fields = dict(zip(("confidence", "count", "wrong"), _list(saved), strict=True))
+    threshold = Threshold(
+        _number(fields, "confidence"), _count(fields, "count"), _count(fields, "wrong")
+    )
+    known = threshold.wrong <= threshold.count <= min(faces, MOST_FACES)
+    if not 0 <= threshold.confidence <= 1 or not known:
+        raise ValueError(f"{saved!r} is not a confidence, a number of faces and how many are wrong")
+    return threshold
+
+
+def _set_masses(saved: list[Any]) -> tuple[float, ...]:
+    masses = tuple(_number({"set_masses": mass}, "set_masses") for mass in saved)
+    if len(masses) not in (0, len(COVERAGES)) or not all(0 <= mass <= 1 for mass in masses):
+        raise ValueError(f"set_masses needs {len(COVERAGES)} shares")
+    return masses
 
 
 def _mapping(saved: object) -> Mapping[str, Any]:

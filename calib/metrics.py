@@ -36,6 +36,7 @@ BINS = 15  # the usual number
 # Two faces can decide the error of a smaller bin. `rankotom-edge evaluate docs/examples/fp32.npz`:
 # MCE over all bins has a floor of 42 %, over bins with this many faces one of 8 %.
 LARGE_BIN = 50
+SMOOTH_CELLS = 1000  # of the smooth ECE, finer than any width that it finds
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,27 @@ def adaptive_ece(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) ->
         np.ones(len(sure)), (right - sure)[order], tie_ends(sure[order]), check_bins(bins)
     )
     return float(np.abs(gaps).sum() / len(sure))
+
+
+def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Calibration error without bins (Blasiok and Nakkiran 2023).
+
+    correct - confidence is smoothed over the confidences by a Gaussian that is reflected at 0 and
+    1. The error is the mean absolute value of the result, at the width that equals the error.
+    """
+    sure, right = _check_outcomes(confidence, correct)
+    cells = np.minimum((sure * SMOOTH_CELLS).astype(np.int64), SMOOTH_CELLS - 1)
+    gaps = np.bincount(cells, weights=right - sure, minlength=SMOOTH_CELLS) / len(sure)
+    reflected = np.concatenate([gaps[::-1], gaps, gaps[::-1]])
+    distance = (np.arange(2 * SMOOTH_CELLS + 1) - SMOOTH_CELLS) / SMOOTH_CELLS
+    narrow, wide = 0.0, 1.0
+    while wide - narrow > 1e-4:
+        width = (narrow + wide) / 2
+        weights = np.exp(-0.5 * (distance / width) ** 2)
+        smoothed = np.convolve(reflected, weights / weights.sum(), mode="valid")
+        error = float(np.abs(smoothed).sum())
+        narrow, wide = (width, wide) if error > width else (narrow, width)
+    return error
 
 
 def mce(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS, least: int = 1) -> float:

@@ -152,7 +152,8 @@ def _make_card(gate: Gate, search: SearchResult, name: str) -> ModelCard:
         quantization=quantization,
     )
     if drift is None:
-        return card
+        # A guarantee needs labels.
+        return replace(card, evaluation=replace(card.evaluation, thresholds=(), set_masses=()))
     quantization["change"] = {
         **{name: round(drift.change[name], 6) for name in ("accuracy", "ece", "aece", "nll")},
         "flips": round(drift.flips.rate, 6),

@@ -1,4 +1,5 @@
-"""The plot of an evaluation: reliability, calibration errors over their floor, classes, blends."""
+"""The plot of an evaluation: reliability, calibration errors over their floor, classes, how many
+errors are left among the surest faces, and blends."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ import numpy as np
 
 from calib.blends import CompoundHeatmap
 from calib.evaluation import Evaluation
+from calib.guarantees import SHOWN_BUDGETS, guaranteed_threshold
 from calib.reports import plots
 from calib.reports.charts import HEATMAP_ROWS, SHOWN_CLASSES
 from calib.reports.number_text import NAMES, faces_text
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 def plot_evaluation(
     evaluation: Evaluation, path: Path, heatmap: CompoundHeatmap | None = None
 ) -> None:
-    blends = heatmap is not None and bool(heatmap.rows)
-    with plots.plot_file(path, (11.5, 9.8 if blends else 5.8)) as figure:
+    blends, risk = heatmap is not None and bool(heatmap.rows), bool(evaluation.thresholds)
+    with plots.plot_file(path, (11.5, 5.8 + 2.6 * risk + 4.0 * blends)) as figure:
         consistent, words = calibration_verdict(evaluation)
         plots.add_headline(
             figure,
@@ -30,6 +32,8 @@ def plot_evaluation(
         )
         plan: list[Any] = [["diagram", "errors"], ["diagram", "classes"], ["counts", "classes"]]
         heights = [1.3, 1.3, 0.6]
+        if risk:
+            plan, heights = [*plan, ["risk", "risk"]], [*heights, 1.5]
         if blends:
             plan, heights = [*plan, ["blends", "blends"]], [*heights, 2.6]
         axes = figure.subplot_mosaic(plan, width_ratios=[1.15, 1], height_ratios=heights)
@@ -37,6 +41,8 @@ def plot_evaluation(
         axes["diagram"].set_title("Reliability")
         _draw_errors(axes["errors"], evaluation)
         _draw_classes(axes["classes"], evaluation)
+        if risk:
+            _draw_risk(axes["risk"], evaluation)
         if heatmap is not None and blends:
             _draw_heatmap(axes["blends"], heatmap)
 
@@ -94,6 +100,36 @@ def _draw_classes(axes: "Axes", evaluation: Evaluation) -> None:
     axes.set_title("Emotion by emotion")
     axes.grid(axis="y", color=plots.GRID)
     axes.set_axisbelow(True)
+
+
+def _draw_risk(axes: "Axes", evaluation: Evaluation) -> None:
+    """The share of errors among the surest faces, and what it is below with 95 % confidence."""
+    counted = [each for each in evaluation.thresholds if each.count]
+    faces = [100 * each.count / evaluation.n for each in counted]
+    bounds = [100 * each.error_bound for each in counted]
+    errors = [100 * each.wrong / each.count for each in counted]
+    axes.fill_between(faces, errors, bounds, color=plots.BAR, zorder=1)
+    axes.plot(faces, errors, color=plots.BLUE, zorder=2)
+    marked = {
+        kept: budget
+        for budget in reversed(SHOWN_BUDGETS)
+        if (kept := guaranteed_threshold(evaluation.thresholds, budget))
+    }
+    for kept, budget in marked.items():
+        place = (100 * kept.count / evaluation.n, 100 * kept.error_bound)
+        axes.plot(*place, "o", color=plots.INK, markersize=5, zorder=3)
+        axes.annotate(
+            f"≤ {100 * budget:g} % from {100 * kept.confidence:.0f} %",
+            place,
+            (-6, 5),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8.5,
+        )
+    axes.set(xlim=(0, 101), ylim=(0, 1.25 * max(bounds[-1], errors[-1])))
+    axes.set_xlabel("surest faces, % of all; ● the confidence from which a budget is kept")
+    axes.set_ylabel("wrong, %")
+    axes.set_title("Errors among the surest faces; grey: up to the bound of 95 % confidence")
 
 
 def _draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:

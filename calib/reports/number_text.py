@@ -10,6 +10,7 @@ NAMES: dict[str, tuple[str, int | None]] = {
     "mean_recall": ("mean recall", 1),
     "ece": ("ECE", 2),
     "aece": ("AECE", 2),
+    "smooth_ece": ("smooth ECE", 2),
     "mce": ("MCE", 1),
     "mce50": (f"MCE, {LARGE_BIN}+", 1),
     "classwise_ece": ("class-wise ECE", 2),

@@ -1,5 +1,7 @@
 """The terminal reports on an evaluation, a drift and a compound heatmap, as rich renderables."""
 
+from collections.abc import Sequence
+
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -7,6 +9,7 @@ from rich.text import Text
 from calib.blends import PAIR_SHARE, SECOND_SHARE, CompoundHeatmap
 from calib.drift import ClassDrift, Drift, check_limits
 from calib.evaluation import ClassMetrics, Estimate, Evaluation
+from calib.guarantees import CONFIDENCE, SHOWN_BUDGETS, SetSummary, guaranteed_threshold
 from calib.limits import LimitCheck, Limits, Verdict
 from calib.metrics import LARGE_BIN
 from calib.reports.charts import (
@@ -45,9 +48,12 @@ from calib.resampling import ROUGH_INTERVALS
 
 
 def evaluation_report(
-    evaluation: Evaluation, heatmap: CompoundHeatmap | None = None
+    evaluation: Evaluation,
+    heatmap: CompoundHeatmap | None = None,
+    sets: Sequence[SetSummary] = (),
 ) -> RenderableType:
-    """The verdict in words, the metrics with interval and floor, and the reliability diagram."""
+    """The verdict in words, the metrics with interval and floor, the reliability diagram, and what
+    can be promised of new faces."""
     parts: list[RenderableType] = [
         title(model_name(evaluation), faces_text(evaluation.n)),
         _calibration_panel(evaluation),
@@ -59,6 +65,8 @@ def evaluation_report(
         heading("Emotion by emotion"),
         _class_table(evaluation),
     ]
+    if evaluation.thresholds:
+        parts += [heading("What holds for new faces like these"), _guarantees(evaluation, sets)]
     if heatmap is not None and heatmap.rows:
         parts += [heading("Blends that people saw"), heatmap_report(heatmap)]
     return Report(tuple(parts))
@@ -157,6 +165,49 @@ def _metric_cells(name: str, estimate: Estimate) -> list[RenderableType]:
 def _interval_text(name: str, estimate: Estimate) -> str:
     """Empty for an interval that covers the metric less than 95 times in 100."""
     return "" if name in ROUGH_INTERVALS else interval_text(estimate.interval, NAMES[name][1])
+
+
+def _guarantees(evaluation: Evaluation, sets: Sequence[SetSummary]) -> RenderableType:
+    budgets = plain_table(
+        ("wrong, at most", "right"),
+        ("confidence needed", "right"),
+        ("faces", "right"),
+        ("of them wrong", "right"),
+    )
+    for budget in SHOWN_BUDGETS:
+        threshold = guaranteed_threshold(evaluation.thresholds, budget)
+        if threshold is None:
+            budgets.add_row(percent(budget, 0), Text("cannot be promised", style=FAINT))
+        else:
+            budgets.add_row(
+                percent(budget, 0),
+                percent(threshold.confidence, 0),
+                percent(threshold.count / evaluation.n),
+                percent(threshold.wrong / threshold.count),
+            )
+    parts: list[RenderableType] = [
+        budgets,
+        note(
+            "Of the readings at or above the confidence, at most that share is wrong, with "
+            f"{100 * CONFIDENCE:.0f} % confidence (camera --max-error); faces: how many reach it."
+        ),
+    ]
+    if sets:
+        table = plain_table(
+            ("a set holds the label, at least", "right"),
+            ("measured", "right"),
+            ("expressions in it", "right"),
+        )
+        for each in sets:
+            table.add_row(percent(each.coverage, 0), percent(each.covered), f"{each.size:.2f}")
+        parts += [
+            table,
+            note(
+                "Prediction sets: the likeliest expressions until their bars add up to enough. "
+                "Each half of the faces is measured with the sum that the other half needed."
+            ),
+        ]
+    return Group(*parts)
 
 
 def _class_table(evaluation: Evaluation) -> RenderableType:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,6 +24,9 @@ from rankotom_edge.cli.view_options import (
 from rankotom_edge.cli.web_options import WebOptions, prometheus_metrics
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model import embedded
+
+if TYPE_CHECKING:  # every help page imports this module
+    from rankotom_edge.readings.error_budget import ErrorBudget
 
 MODEL = "How faces are read"
 SESSIONS = "sessions"  # the r key records to this folder, unless --record names another
@@ -108,12 +111,25 @@ class ReadingOptions:
         ),
     ] = embedded.DEFAULT
     max_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help=(
+                "Of all readings that are called sure, at most this share is wrong, with 95 % "
+                "confidence, for faces like those that the model was measured on; poor crops are "
+                "unsure. "
+                "[bold]evaluate[/] shows how many faces each share leaves."
+            ),
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    max_error_each: Annotated[
         str,
         typer.Option(
             metavar="SHARE",
             help=(
-                "The error budget: how often a reading may be wrong before it is called unsure. "
-                "The model's reliability table turns it into a confidence threshold."
+                "A reading is called unsure if readings of its confidence are wrong more often "
+                "than this."
             ),
             rich_help_panel=MODEL,
         ),
@@ -148,11 +164,19 @@ class ReadingOptions:
         ),
     ] = 1
 
-    def error_budget(self) -> float:
-        budget = parse_share(self.max_error)
-        if not 0 < budget < 1:
-            raise typer.BadParameter("--max-error must be more than 0 and less than 100 %")
-        return budget
+    def error_budget(self) -> "ErrorBudget":
+        from rankotom_edge.readings.error_budget import ErrorBudget
+
+        each = parse_budget("--max-error-each", self.max_error_each)
+        overall = None if self.max_error is None else parse_budget("--max-error", self.max_error)
+        return ErrorBudget(each, overall)
+
+
+def parse_budget(option: str, text: str) -> float:
+    budget = parse_share(text)
+    if not 0 < budget < 1:
+        raise typer.BadParameter(f"{option} must be more than 0 and less than 100 %")
+    return budget
 
 
 def camera(
@@ -176,7 +200,7 @@ def camera(
         return
     source.check()
     output.check()
-    max_error = reading.error_budget()
+    budget = reading.error_budget()
     shown = view.resolve(output.json)
     if shown != "web":
         web.check_unused()
@@ -205,7 +229,7 @@ def camera(
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         reader = stack.enter_context(
-            open_reader(classifier, reading.reach, max_error, stills=opened.photographs)
+            open_reader(classifier, reading.reach, budget, stills=opened.photographs)
         )
         artifact = classifier.artifact
 
@@ -217,7 +241,11 @@ def camera(
                 fps=opened.fps,
                 still=opened.still,
                 photographs=opened.photographs,
-                options={"max_error": max_error, "reach": reading.reach},
+                options={
+                    "max_error": budget.overall,
+                    "max_error_each": budget.each,
+                    "reach": reading.reach,
+                },
             )
             return Recorder(output.record or Path(SESSIONS), metadata, output.record_video)
 

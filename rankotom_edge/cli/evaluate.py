@@ -1,5 +1,6 @@
 """``rankotom-edge evaluate``: accuracy and calibration of a model."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,8 @@ from rankotom_edge.cli.predictions import (
     save_predictions,
     with_title,
 )
+
+SET_COVERAGES = (0.8, 0.9, 0.95)  # of the prediction sets in the report
 
 
 def evaluate(
@@ -47,12 +50,13 @@ def evaluate(
     """What a model's confidence is worth: its accuracy and calibration.
     [dim]rankotom-edge evaluate predictions.npz --plot reliability.png[/]
 
-    Every metric comes with its 95 % interval. A calibration error also comes
-    with its [bold]floor[/]: what a perfectly calibrated model with the same
+    Metrics come with their 95 % interval. ECE, AECE and MCE also come with
+    their [bold]floor[/]: what a perfectly calibrated model with the same
     confidences would show, by chance, on as many faces.
     """
     from calib.blends import compound_heatmap
     from calib.evaluation import evaluate as measure
+    from calib.guarantees import summarise_sets
     from calib.reports.terminal import evaluation_report
     from calib.reports.wording import model_name
 
@@ -81,10 +85,12 @@ def evaluate(
     if loaded.faces is not None:
         titled = with_title(evaluation, f"{model_name(evaluation)} on {loaded.faces.name}")
         data = loaded.faces.as_json()
-    show(evaluation_report(titled, heatmap), report.json, loaded.caveats)
+    sets = summarise_sets(values.probabilities, values.labels, SET_COVERAGES)
+    show(evaluation_report(titled, heatmap, sets), report.json, loaded.caveats)
     if report.json is not None:
         compounds = None if heatmap is None else heatmap.as_json()
-        write_json(report.json, {**evaluation.as_json(), "compounds": compounds, "data": data})
+        details = {"compounds": compounds, "sets": [asdict(each) for each in sets], "data": data}
+        write_json(report.json, {**evaluation.as_json(), **details})
     if report.plot is not None:
         from calib.reports.evaluation_plot import plot_evaluation
 

@@ -10,10 +10,9 @@ from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier, fastest_classifier
 from rankotom_edge.model.onnx_runtime import Provider
 from rankotom_edge.model.target import target_warning
+from rankotom_edge.readings.error_budget import ErrorBudget
 
 Reach = Literal["auto", "short", "full"]
-
-MAX_ERROR = 0.5  # the default of camera --max-error
 
 
 @contextmanager
@@ -33,7 +32,7 @@ def open_classifier(
 def open_reader(
     classifier: Classifier,
     reach: Reach = "auto",
-    max_error: float = MAX_ERROR,
+    budget: ErrorBudget | None = None,
     stills: bool = False,
 ) -> Iterator[Reader]:
     """With the detectors for ``reach``: auto has one for near faces and one for far ones."""
@@ -43,7 +42,7 @@ def open_reader(
         yield Reader(
             near.detect,
             classifier,
-            max_error,
+            budget or ErrorBudget(),
             far=None if far is None else far.detect,
             stills=stills,
         )

@@ -11,7 +11,7 @@ from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.model.classifier import Classifier
-from rankotom_edge.readings.error_budget import confidence_needed
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading, read_expression
 from rankotom_edge.readings.smoothing import Smoother
@@ -44,7 +44,7 @@ class Reader:
         self,
         detect: Detect,
         classifier: Classifier,
-        max_error: float,
+        budget: ErrorBudget,
         far: Detect | None = None,
         stills: bool = False,
     ) -> None:
@@ -61,8 +61,11 @@ class Reader:
         self._smoother = Smoother()
         self._qualities = QualityHistory()
         self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
-        self._needed = confidence_needed(card.evaluation.reliability, max_error)
-        self._unreadable_below = UNREADABLE if card.recipe.get("damaged") else POOR
+        self._needed = budget.confidence_needed(card.evaluation)
+        self._set_rule = budget.set_rule(card.evaluation)
+        # A guarantee holds for faces as clear as the measured ones.
+        believed = card.recipe.get("damaged") and budget.overall is None
+        self._unreadable_below = UNREADABLE if believed else POOR
 
     def read(self, frame: Frame) -> FrameReadings:
         started = time.perf_counter()
@@ -98,6 +101,7 @@ class Reader:
                     probabilities=self._smoother.update(tracked.track, raw, frame.time),
                     quality=qualities[index],
                     needed=self._needed,
+                    set_rule=self._set_rule,
                     unreadable_below=self._unreadable_below,
                     crop=crops[index],
                     evidence=None if scores.evidence is None else scores.evidence[index],

@@ -16,6 +16,7 @@ from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.blend import Blend, find_blend, make_blend
+from rankotom_edge.readings.prediction_set import SetRule
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
 POINTS = ("left_eye", "right_eye", "nose", "mouth")
@@ -55,6 +56,7 @@ class Reading:
     poor: str | None = None  # why the crop is poor; None if it is not
     unreadable: str | None = None  # why confidence does not count, where it is that poor
     pending: PendingBlend | None = None
+    set_rule: SetRule | None = None  # None where the model has no prediction sets
 
     @property
     def top(self) -> str:
@@ -64,10 +66,19 @@ class Reading:
     def confidence(self) -> float:
         return float(self.probabilities.max())
 
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The prediction set, likeliest first. Empty where the model has none, or the crop is poor:
+        the model was measured on clear faces."""
+        if self.set_rule is None or self.poor is not None or self.unreadable is not None:
+            return ()
+        return self.set_rule.expressions(self.labels, self.probabilities)
+
     def as_json(self) -> dict[str, object]:
         """A face in a line of ``--json`` (docs/schema.md). ``points``, ``quality_parts`` and
         ``needed`` are there so that a recording can be shown and cropped again."""
         face, blend = self.face, self.blend
+        rule = self.set_rule
         parts = dict(vars(self.quality))  # dataclasses.asdict copies deeply: half of the cost
         score = round(parts.pop("score"), 3)
         return {
@@ -85,6 +96,9 @@ class Reading:
             "reason": self.reason,
             "unreadable": self.unreadable,
             "needed": round(self.needed, 5),
+            "set": list(self.expressions) or None,
+            "set_coverage": None if rule is None else round(rule.coverage, 5),
+            "set_mass": None if rule is None else rule.mass,
             "quality": score,
             "quality_parts": {name: round(value, 3) for name, value in parts.items()},
         }
@@ -101,6 +115,9 @@ class Reading:
             blend = make_blend(labels, probabilities, first, second)
         x, y, width, height = (float(number) for number in saved["box"])
         quality = Quality(score=saved["quality"], **saved["quality_parts"])
+        mass, rule = saved.get("set_mass"), None
+        if mass is not None:
+            rule = SetRule(float(mass), float(saved["set_coverage"]))
         named = saved["reason"] if saved["reason"] in REASONS.values() else None
         return cls(
             track=int(saved["track"]),
@@ -115,6 +132,7 @@ class Reading:
             needed=float(saved["needed"]),
             poor=named or quality.reason,
             unreadable=saved.get("unreadable", named),  # before, every poor crop was unreadable
+            set_rule=rule,
         )
 
 
@@ -126,6 +144,7 @@ def read_expression(
     probabilities: FloatArray,
     quality: Quality,
     needed: float,
+    set_rule: SetRule | None = None,
     unreadable_below: float = UNREADABLE,
     crop: Image | None = None,
     evidence: NDArray[np.float32] | None = None,
@@ -160,6 +179,7 @@ def read_expression(
         needed=needed,
         poor=poor,
         unreadable=unreadable,
+        set_rule=set_rule,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calib.evaluation import Evaluation
 from calib.reports.number_text import faces_text
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.prediction_set import set_words
 from rankotom_edge.readings.reading import Reading
 
 UNSURE = "unsure"
@@ -18,12 +19,14 @@ MARK_MEANING = "how often a bar of that height was right"
 class Headline:
     title: str  # the expression, the blend, or "unsure"
     number: str  # "83 %", "52 + 31", or nothing
-    detail: str  # how often such a number is right, the parts of the blend, or why it is unsure
+    # How often such a number is right, the parts of the blend, or why it is unsure: a reason, or
+    # the few expressions that it may be
+    detail: str
 
 
 def headline(reading: Reading, reliability: Reliability) -> Headline:
     if reading.verdict == "unsure":
-        return Headline(UNSURE, "", reading.reason or "")
+        return Headline(UNSURE, "", doubt_words(reading) or reading.reason or "")
     blend = reading.blend
     if blend is not None:
         first, second = round(100 * blend.first_share), round(100 * blend.second_share)
@@ -31,6 +34,12 @@ def headline(reading: Reading, reliability: Reliability) -> Headline:
         return Headline(blend.name, f"{first} + {second}", parts)
     confidence = reading.confidence
     return Headline(reading.top, percent(confidence), reliability_words(confidence, reliability))
+
+
+def doubt_words(reading: Reading) -> str | None:
+    """The few expressions that it may be; None where the reason says more."""
+    rule = reading.set_rule
+    return None if rule is None else set_words(reading.expressions, rule.coverage)
 
 
 def named_emotions(reading: Reading) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+import relplot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from calib.metrics import (
     nll,
     other_bars,
     reliability,
+    smooth_ece,
 )
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -315,3 +317,20 @@ def test_every_bar_but_the_highest_is_counted_by_whether_it_was_the_label() -> N
     assert counts == {0.1: (2, 0.5), 0.2: (3, pytest.approx(1 / 3)), 0.3: (1, 0.0)}
     assert sum(bin_.count for bin_ in bins) == 2 * len(rows)
     assert other_bars(np.ones((4, 1)), [0, 0, 0, 0]) == ()
+
+
+@pytest.mark.parametrize("faces", [5, 200, 3000])
+@pytest.mark.parametrize("sharpness", [0.6, 1.0, 1.8])
+def test_smooth_ece_is_relplots(faces: int, sharpness: float) -> None:
+    random = np.random.default_rng(faces)
+    confidence = random.beta(5, 2, faces)
+    odds = (confidence / (1 - confidence)) ** sharpness
+    correct = random.random(faces) < odds / (1 + odds)
+    expected = relplot.smECE(confidence, correct.astype(float))
+    assert smooth_ece(confidence, correct) == pytest.approx(expected, abs=0.002)
+
+
+def test_smooth_ece_of_an_overconfident_model_is_its_gap() -> None:
+    confidence = np.full(1000, 0.9)
+    assert smooth_ece(confidence, np.arange(1000) < 600) == pytest.approx(0.3, abs=0.02)
+    assert smooth_ece([1.0], [1]) == pytest.approx(0, abs=1e-3)

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from calib.errors import RankotomError
 from calib.limits import Limits
 from export.artifact_writer import write_artifact
+from export.faces import unlabelled_faces
 from export.int8 import CALIBRATIONS
-from export.judges import LabelledJudge
+from export.judges import LabelledJudge, UnlabelledJudge
 from export.smaller_model import SmallerModel, make_smaller_model, rejected_path
 from rankotom_edge.model.artifact import Artifact, load_artifact, read_artifact
 from rankotom_edge.model.classifier import Classifier
@@ -39,15 +41,15 @@ def int8(
 
 
 def poisoned(parent: Artifact, path: Path) -> Artifact:
-    """One channel between two convolutions is 500 times as large: the same model in FP32, but in
+    """One channel between two convolutions is 5,000 times as large: the same model in FP32, but in
     INT8 there is no range left for the other channels."""
     model = onnx.load(parent.path)
     held = {initializer.name: initializer for initializer in model.graph.initializer}
     first, second = POISONED
     for name, where, factor in (
-        (f"{first}.weight", (3,), 500.0),
-        (f"{first}.bias", (3,), 500.0),
-        (f"{second}.weight", (slice(None), 3), 1 / 500.0),
+        (f"{first}.weight", (3,), 5000.0),
+        (f"{first}.bias", (3,), 5000.0),
+        (f"{second}.weight", (slice(None), 3), 1 / 5000.0),
     ):
         values = numpy_helper.to_array(held[name]).copy()
         values[where] *= factor
@@ -139,6 +141,16 @@ def test_a_rejected_candidate_is_written_next_to_the_output_only_if_asked_for(
     assert output.read_text() == "what was there before"
     card = read_artifact(rejected_path(output)).card
     assert (card.precision, card.name) == ("int8", rejected_path(output).stem)
+
+
+def test_without_labels_a_model_can_guarantee_nothing(
+    fp32: Artifact, portraits: NDArray[np.uint8], tmp_path: Path
+) -> None:
+    halves = (unlabelled_faces(f"a/{name}", portraits[:60]) for name in ("calibrate", "judge"))
+    judge = UnlabelledJudge.of_parent(fp32, *halves, LIMITS)
+    smaller = make_smaller_model(fp32, judge, "fp16", "tensorrt", tmp_path / "fp16.onnx")
+    assert fp32.card.evaluation.thresholds
+    assert smaller.card.evaluation.thresholds == smaller.card.evaluation.set_masses == ()
 
 
 def test_an_fp16_model_agrees_with_its_parent(

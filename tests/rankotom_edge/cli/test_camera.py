@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from calib.emotions import EMOTIONS
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.target import this_machine
-from rankotom_edge.readings.error_budget import confidence_needed
+from rankotom_edge.readings.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
     from conftest import Watch
@@ -105,17 +106,27 @@ def test_a_folder_of_photographs_is_read_one_by_one(tmp_path: Path) -> None:
     assert [len(line["faces"]) for line in lines] == [1, 1, 1]
 
 
-def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for() -> None:
-    bins = load_artifact(models.DEFAULT).card.evaluation.reliability
+@pytest.mark.parametrize(
+    ("option", "budget"),
+    [
+        ("--max-error-each", lambda share: ErrorBudget(each=share)),
+        ("--max-error", lambda share: ErrorBudget(overall=share)),
+    ],
+)
+def test_an_error_budget_becomes_the_confidence_that_the_models_tables_ask_for(
+    option: str, budget: Callable[[float], ErrorBudget]
+) -> None:
+    evaluation = load_artifact(models.DEFAULT).card.evaluation
     asked = []
-    for budget in ("50%", "0.2", "3 %"):
-        lines = lines_of("--source", "demo", "--frames", "20", "--max-error", budget)
+    for share in ("50%", "0.1", "3 %"):
+        lines = lines_of("--source", "demo", "--frames", "20", option, share)
         faces = [face for line in lines for face in line["faces"]]
         (needed,) = {face["needed"] for face in faces}
         asked.append(needed)
         for face in faces:
             assert (face["verdict"] == "sure") == (face["confidence"] >= needed)
-    assert asked == [round(confidence_needed(bins, error), 5) for error in (0.5, 0.2, 0.03)]
+    wanted = [budget(error).confidence_needed(evaluation) for error in (0.5, 0.1, 0.03)]
+    assert asked == [round(each, 5) for each in wanted]
     assert asked[0] < asked[1] < asked[2]
 
 
@@ -128,6 +139,8 @@ def test_the_error_budget_becomes_the_confidence_that_the_models_table_asks_for(
         (["--source", "demo", "--model", "nothing"], "There is no model 'nothing'"),
         (["--source", "demo", "--max-error", "much"], "write 20% or 0.2"),
         (["--source", "demo", "--max-error", "150%"], "not a share between 0 and 100 %"),
+        (["--source", "demo", "--max-error", "0.1%"], "cannot be promised with 95 % confidence"),
+        (["--source", "demo", "--max-error-each", "0"], "--max-error-each must be more than 0"),
         (["--source", "demo", "--record-video"], "--record DIR"),
         (["--source", "demo", "--json", "/no/such/folder/file"], "No such file"),
         (["--source", "demo", "--json", "/dev/full"], "No space left on device"),

@@ -13,6 +13,7 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.recorder import Recorder, describe_session
 from rankotom_edge.sources.demo import demo_picture, load_portrait
@@ -25,7 +26,7 @@ def frames(fp32: Artifact) -> list[FrameReadings]:
     """65 seconds of the demo at four frames a second."""
     portrait = load_portrait()
     with FaceDetector() as detector:
-        reader = Reader(detector.detect, Classifier(fp32), 0.5)
+        reader = Reader(detector.detect, Classifier(fp32), ErrorBudget())
         times = [index / FPS for index in range(int(65 * FPS))]
         return [
             reader.read(Frame(demo_picture(portrait, time, (320, 240)), index, time, captured=time))

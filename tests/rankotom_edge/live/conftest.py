@@ -6,6 +6,7 @@ from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.error_budget import ErrorBudget
 
 
 @pytest.fixture(scope="module")
@@ -16,4 +17,4 @@ def detector() -> Iterator[FaceDetector]:
 
 @pytest.fixture
 def reader(detector: FaceDetector) -> Reader:
-    return Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), 0.5)
+    return Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), ErrorBudget())

@@ -21,6 +21,7 @@ from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.drift_monitor import DriftMonitor
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source, State, open_source
 from rankotom_edge.sources.frame_queue import FrameQueue
@@ -201,7 +202,7 @@ def test_the_last_photograph_stays_until_a_key_is_pressed(
     classifier = Classifier(load_artifact("ferplus-fp32"))
     person = Person({7: "q"})
     with open_source(str(tmp_path / "face.jpg")) as source:
-        reader = Reader(detector.detect, classifier, 0.5, stills=source.photographs)
+        reader = Reader(detector.detect, classifier, ErrorBudget(), stills=source.photographs)
         run(source, reader, person)
     assert len(person.shown) == 7
     latest = person.shown[-1].latest

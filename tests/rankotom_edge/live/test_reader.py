@@ -13,6 +13,7 @@ from rankotom_edge.frame import Frame
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.sources.demo import load_portrait
@@ -53,7 +54,9 @@ def test_an_empty_picture_has_no_readings(reader: Reader) -> None:
 
 
 def test_a_photograph_is_read_at_once_and_every_time_as_a_new_face(detector: FaceDetector) -> None:
-    reader = Reader(detector.detect, Classifier(load_artifact("ferplus-fp32")), 0.5, stills=True)
+    reader = Reader(
+        detector.detect, Classifier(load_artifact("ferplus-fp32")), ErrorBudget(), stills=True
+    )
     portrait = load_portrait()
     tracks = []
     for index in range(2):
@@ -67,10 +70,22 @@ def test_a_smaller_error_budget_needs_more_confidence(detector: FaceDetector) ->
     classifier = Classifier(load_artifact("ferplus-fp32"))
     needed = []
     for max_error in (0.5, 0.03):
-        reader = Reader(detector.detect, classifier, max_error, stills=True)
+        reader = Reader(detector.detect, classifier, ErrorBudget(max_error), stills=True)
         (reading,) = reader.read(Frame(load_portrait(), 0, 0.0, 0.0)).readings
         needed.append(reading.needed)
     assert needed[0] < needed[1]
+
+
+def test_a_guarantee_calls_a_poor_crop_unsure(detector: FaceDetector) -> None:
+    blurred = np.asarray(cv2.GaussianBlur(load_portrait(), (0, 0), 3), np.uint8)
+    classifier = Classifier(load_artifact("ferplus-fp32"))
+    verdicts = []
+    for budget in (ErrorBudget(), ErrorBudget(overall=0.2)):
+        reader = Reader(detector.detect, classifier, budget, stills=True)
+        (reading,) = reader.read(Frame(blurred, 0, 0.0, 0.0)).readings
+        assert reading.confidence > reading.needed
+        verdicts.append((reading.verdict, reading.reason))
+    assert verdicts == [("sure", None), ("unsure", "blurred")]
 
 
 def test_only_a_model_that_saw_damaged_faces_is_believed_about_a_blurred_one(
@@ -82,7 +97,7 @@ def test_only_a_model_that_saw_damaged_faces_is_believed_about_a_blurred_one(
     verdicts = []
     for card in (artifact.card, replace(artifact.card, recipe=undamaged)):
         classifier = Classifier(replace(artifact, card=card))
-        reader = Reader(detector.detect, classifier, 0.5, stills=True)
+        reader = Reader(detector.detect, classifier, ErrorBudget(), stills=True)
         (reading,) = reader.read(Frame(blurred, 0, 0.0, 0.0)).readings
         assert reading.poor == "blurred"
         assert reading.confidence > reading.needed

@@ -34,6 +34,7 @@ from rankotom_edge.readings.drift_monitor import (
     DriftStatus,
     find_onset,
 )
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading
 from train.data.datasets import data_folder, load_dataset, validation_half
@@ -332,7 +333,7 @@ def test_photographs_of_other_people_are_no_drift() -> None:
     files = sorted(LFW.glob("*/*_0001.jpg"))[::40][:120]
     classifier = Classifier(artifact)
     with FaceDetector() as detector:
-        reader = Reader(detector.detect, classifier, 0.5, stills=True)
+        reader = Reader(detector.detect, classifier, ErrorBudget(), stills=True)
         monitor = DriftMonitor(artifact.card)
         for index, file in enumerate(files):
             picture = np.asarray(cv2.imread(str(file)), np.uint8)

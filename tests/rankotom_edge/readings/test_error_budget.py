@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
+from calib.evaluation import Evaluation, evaluate
+from calib.guarantees import guaranteed_threshold, next_budget
 from calib.intervals import share_interval
 from calib.metrics import Bin, reliability
 from calib.prediction_files import read_predictions
 from calib.predictions import Predictions
 from rankotom_edge.model.artifact import embedded_models, read_artifact
 from rankotom_edge.model.reliability import reliability_at
-from rankotom_edge.readings.error_budget import confidence_needed
+from rankotom_edge.readings.error_budget import ErrorBudget, confidence_needed
 
 HELD_OUT = Path(__file__).parents[3] / "docs" / "examples" / "fp32.npz"
 
@@ -114,3 +116,58 @@ def test_a_model_without_a_reliability_table_says_so() -> None:
 def test_the_embedded_models_can_keep_a_budget_of_half_and_of_a_tenth(name: str) -> None:
     bins = read_artifact(embedded_models()[name]).card.evaluation.reliability
     assert 0.3 < confidence_needed(bins, 0.5) < confidence_needed(bins, 0.1) < 0.97
+
+
+@pytest.fixture(scope="module")
+def measured(held_out: Predictions) -> Evaluation:
+    return evaluate(held_out, resamples=10)
+
+
+@pytest.mark.parametrize("overall", [0.03, 0.05, 0.1])
+def test_a_budget_for_all_readings_asks_for_the_guaranteed_threshold(
+    measured: Evaluation, overall: float
+) -> None:
+    found = guaranteed_threshold(measured.thresholds, overall)
+    assert found is not None
+    budget = ErrorBudget(each=0.5, overall=overall)
+    assert budget.confidence_needed(measured) == found.confidence
+    assert found.error_bound <= overall + 1e-6
+
+
+def test_a_budget_that_all_faces_keep_leaves_the_one_for_each_reading(
+    measured: Evaluation,
+) -> None:
+    """Rounded up to a threshold that was tested."""
+    alone = ErrorBudget(each=0.4).confidence_needed(measured)
+    both = ErrorBudget(each=0.4, overall=0.9).confidence_needed(measured)
+    assert alone <= both < alone + 0.01
+    assert round(100 * both, 6) == round(100 * both)
+
+
+def test_a_budget_that_cannot_be_promised_names_one_that_can(measured: Evaluation) -> None:
+    with pytest.raises(RankotomError, match=r"at most 0\.1 % cannot be promised") as error:
+        ErrorBudget(overall=0.001).confidence_needed(measured)
+    enough = next_budget(measured.thresholds, 0.001)
+    assert enough is not None
+    assert f"Allow {100 * enough:.0f} %." in str(error.value)
+    assert ErrorBudget(overall=enough).confidence_needed(measured) < 1
+
+
+def test_a_file_of_an_earlier_version_promises_nothing(measured: Evaluation) -> None:
+    earlier = replace(measured, thresholds=(), set_masses=())
+    assert ErrorBudget().confidence_needed(earlier) == ErrorBudget().confidence_needed(measured)
+    assert ErrorBudget().set_rule(earlier) is None
+    with pytest.raises(RankotomError, match="Export it again"):
+        ErrorBudget(overall=0.1).confidence_needed(earlier)
+
+
+def test_a_set_covers_what_the_budget_leaves_or_90_per_cent(measured: Evaluation) -> None:
+    usual, strict = ErrorBudget().set_rule(measured), ErrorBudget(overall=0.05).set_rule(measured)
+    assert usual is not None
+    assert strict is not None
+    assert (usual.coverage, strict.coverage) == (0.9, 0.95)
+    assert usual.mass < strict.mass
+    lowest, highest = (ErrorBudget(overall=each).set_rule(measured) for each in (0.8, 0.003))
+    assert lowest is not None
+    assert highest is not None
+    assert (lowest.coverage, highest.coverage) == (0.5, 0.99)

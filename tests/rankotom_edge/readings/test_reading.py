@@ -16,6 +16,7 @@ from rankotom_edge.faces.tracker import TrackedFace
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.blend import KEEP_MARGIN
+from rankotom_edge.readings.prediction_set import SetRule
 from rankotom_edge.readings.reading import (
     POOR_MARGIN,
     SURE_MARGIN,
@@ -46,6 +47,7 @@ def reading(
     quality: Quality = GOOD,
     before: Reading | None = None,
     time: float = 0.0,
+    set_rule: SetRule | None = None,
 ) -> Reading:
     return read_expression(
         TrackedFace(7, FACE, detected=True),
@@ -56,6 +58,7 @@ def reading(
         needed=needed,
         before=before,
         time=time,
+        set_rule=set_rule,
     )
 
 
@@ -240,6 +243,28 @@ def test_a_face_read_back_from_json_says_the_same() -> None:
     assert again.as_json() == saved
     assert again.face.left_eye == pytest.approx(FACE.left_eye, abs=0.01)
     assert with_smoothing(again, smoothed=False).top == "fear"
+
+
+def test_a_face_has_the_expressions_whose_bars_add_up_to_the_mass() -> None:
+    rule = SetRule(mass=0.8, coverage=0.9)
+    latest = reading(shares(happiness=0.52, surprise=0.31), set_rule=rule)
+    saved = latest.as_json()
+    assert saved["set"] == ["happiness", "surprise"]
+    assert (saved["set_coverage"], saved["set_mass"]) == (0.9, 0.8)
+    again = Reading.from_json(json.loads(json.dumps(saved)))
+    assert again.as_json() == saved
+    raw = replace(latest, raw=shares(fear=0.95))
+    assert with_smoothing(raw, smoothed=False).expressions == ("fear",)
+    blurred = replace(GOOD, score=0.4, sharpness=0.4)
+    poor = reading(shares(happiness=0.52, surprise=0.31), set_rule=rule, quality=blurred)
+    assert poor.as_json()["set"] is None
+
+
+def test_without_prediction_sets_the_fields_are_null_and_older_files_have_none() -> None:
+    saved = reading(shares(happiness=0.52)).as_json()
+    assert saved["set"] is saved["set_coverage"] is saved["set_mass"] is None
+    del saved["set"], saved["set_coverage"], saved["set_mass"]
+    assert Reading.from_json(saved).expressions == ()
 
 
 def test_a_poor_crop_read_back_from_json_has_the_same_marks_and_raw_verdict() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.readings.prediction_set import SetRule, set_words
 from rankotom_edge.views.wording import calibration_words, headline, named_emotions, percent
 
 
@@ -35,6 +36,28 @@ def test_an_unsure_reading_has_its_reason_and_names_no_emotion(
     words = headline(reading, reliability)
     assert (words.title, words.number, words.detail) == ("unsure", "", "turned away")
     assert named_emotions(reading) == ()
+
+
+def test_where_only_confidence_is_missing_the_few_likely_expressions_are_named(
+    showing: Any, reliability: Reliability
+) -> None:
+    reason = "48 % sure, 60 % needed"
+    reading = showing.reading(sadness=0.48, neutral=0.4, reason=reason)
+    assert headline(reading, reliability).detail == reason
+    several = replace(reading, set_rule=SetRule(mass=0.85, coverage=0.9))
+    assert headline(several, reliability).detail == "sadness or neutral, 90 %"
+    assert named_emotions(several) == ()
+    alone, many = (replace(reading, set_rule=SetRule(mass, 0.9)) for mass in (0.4, 0.999))
+    assert headline(alone, reliability).detail == headline(many, reliability).detail == reason
+    blurred = replace(several, poor="blurred", reason="blurred")
+    assert headline(blurred, reliability).detail == "blurred"
+
+
+def test_three_expressions_are_the_most_that_are_named() -> None:
+    three = ("sadness", "neutral", "fear")
+    assert set_words(three, 0.95) == "sadness, neutral or fear, 95 %"
+    assert set_words((*three, "anger"), 0.95) is None
+    assert set_words(three[:1], 0.95) is None
 
 
 @pytest.mark.parametrize(

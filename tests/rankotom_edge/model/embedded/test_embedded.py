@@ -22,7 +22,7 @@ def test_the_model_takes_faces_in_the_measured_framing() -> None:
     assert card.labels == EMOTIONS
     assert (card.crop.size, card.crop.channels) == (48, 1)
     assert card.crop.framing == FERPLUS_FRAMING
-    assert card.recipe["name"] == "student-2"
+    assert card.recipe["name"] == "student-3"
 
 
 def test_the_faces_that_it_reports_on_did_not_fit_its_temperature() -> None:

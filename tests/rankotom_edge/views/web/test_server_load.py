@@ -17,6 +17,7 @@ from rankotom_edge.live.loop import Stop, run_loop
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.live.run_stats import RunStats
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.sources import open_source
 
 FRAMES = 60
@@ -71,7 +72,7 @@ def test_twenty_clients_one_of_them_stalled_cost_a_camera_less_than_a_tenth_of_i
     with FaceDetector("short") as detector, Classifier(artifact) as classifier:
 
         def frame_rate() -> float:
-            reader, began = Reader(detector.detect, classifier, 0.5), time.monotonic()
+            reader, began = Reader(detector.detect, classifier, ErrorBudget()), time.monotonic()
             with open_source("demo", paced=True) as source:
                 actions, stats = KeyActions(), RunStats(began)
                 stop = Stop(frames=FRAMES)
@@ -102,7 +103,7 @@ def test_twenty_clients_of_a_loop_at_full_speed_cost_a_small_part_of_a_core(
             """CPU seconds per second, and the seconds the run took."""
             began, spent = time.monotonic(), time.process_time() - time.thread_time()
             with open_source("demo") as source:
-                reader, stats = Reader(detector.detect, classifier, 0.5), RunStats(began)
+                reader, stats = Reader(detector.detect, classifier, ErrorBudget()), RunStats(began)
                 stop = Stop(frames=200)
                 run_loop(source, reader, stage.view, KeyActions(), stats, stop, [stage.metrics])
             now, took = time.process_time() - time.thread_time(), time.monotonic() - began
