@@ -24,7 +24,7 @@ from rankotom_edge.model.classifier import Classifier
 MakeJudge = Callable[..., LabelledJudge]
 # One of 80 portraits is 1.3 %, and ECE on so few faces varies by points; flips are the test.
 LIMITS = Limits(ece=0.08, aece=0.08, accuracy=0.06, flips=0.06)
-POISONED = ("blocks.4.conv1", "blocks.4.conv2")
+POISONED = ("blocks.3.conv1", "blocks.3.conv2")
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +41,15 @@ def int8(
 
 
 def poisoned(parent: Artifact, path: Path) -> Artifact:
-    """One channel between two convolutions is 5,000 times as large: the same model in FP32, but in
+    """One channel between two convolutions is 500 times as large: the same model in FP32, but in
     INT8 there is no range left for the other channels."""
     model = onnx.load(parent.path)
     held = {initializer.name: initializer for initializer in model.graph.initializer}
     first, second = POISONED
     for name, where, factor in (
-        (f"{first}.weight", (3,), 5000.0),
-        (f"{first}.bias", (3,), 5000.0),
-        (f"{second}.weight", (slice(None), 3), 1 / 5000.0),
+        (f"{first}.weight", (3,), 500.0),
+        (f"{first}.bias", (3,), 500.0),
+        (f"{second}.weight", (slice(None), 3), 1 / 500.0),
     ):
         values = numpy_helper.to_array(held[name]).copy()
         values[where] *= factor
