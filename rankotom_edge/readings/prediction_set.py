@@ -1,11 +1,9 @@
-"""The few expressions of which one is right: "sadness or neutral, 90 %"."""
+"""Prediction sets: the few expressions of which one is right ("sadness or neutral, 90 %")."""
 
 from typing import NamedTuple
 
 from calib.arrays import FloatArray
 from calib.guarantees import prediction_set
-
-MOST_NAMED = 3  # with more, a set says too little to read it
 
 
 class SetRule(NamedTuple):
@@ -21,8 +19,7 @@ class SetRule(NamedTuple):
 
 
 def set_words(expressions: tuple[str, ...], coverage: float) -> str | None:
-    """None for a single expression, or for too many."""
-    if not 1 < len(expressions) <= MOST_NAMED:
+    """None unless there are two: more do not fit into a panel, and the bars show them."""
+    if len(expressions) != 2:
         return None
-    *others, last = expressions
-    return f"{', '.join(others)} or {last}, {100 * coverage:.0f} %"
+    return f"{' or '.join(expressions)}, {100 * coverage:.0f} %"

@@ -20,7 +20,7 @@ class Headline:
     title: str  # the expression, the blend, or "unsure"
     number: str  # "83 %", "52 + 31", or nothing
     # How often such a number is right, the parts of the blend, or why it is unsure: a reason, or
-    # the few expressions that it may be
+    # the two expressions that it may be
     detail: str
 
 
@@ -37,7 +37,7 @@ def headline(reading: Reading, reliability: Reliability) -> Headline:
 
 
 def doubt_words(reading: Reading) -> str | None:
-    """The few expressions that it may be; None where the reason says more."""
+    """The two expressions that it may be; None where the reason says more."""
     rule = reading.set_rule
     return None if rule is None else set_words(reading.expressions, rule.coverage)
 
