@@ -23,7 +23,9 @@ from rankotom_edge.model.onnx_runtime import open_session
 FACES = 256  # chosen by eye: 4,608 places and more for each filter
 DAMPING = 0.01  # of the mean square of the inputs; as in the paper
 
-Moments = dict[str, NDArray[np.float64]]  # by the name of a convolution
+# Both by the name of a convolution
+Weights = dict[str, NDArray[np.float32]]
+Moments = dict[str, NDArray[np.float64]]
 
 
 class WeightRounding:
@@ -33,7 +35,7 @@ class WeightRounding:
         self, model: onnx.ModelProto, layers: Collection[str], faces: NDArray[np.uint8]
     ) -> None:
         self._weights = convolution_weights(model, layers)
-        self._moments = measure_inputs(model, layers, sample_evenly(faces, FACES))
+        self._moments = measure_inputs(model, self._weights, sample_evenly(faces, FACES))
         self._rounded: dict[str, NDArray[np.int8]] = {}
 
     def apply(self, quantized: onnx.ModelProto) -> None:
@@ -78,12 +80,9 @@ def round_together(
     return left
 
 
-def measure_inputs(
-    model: onnx.ModelProto, layers: Collection[str], faces: NDArray[np.uint8]
-) -> Moments:
+def measure_inputs(model: onnx.ModelProto, weights: Weights, faces: NDArray[np.uint8]) -> Moments:
     """The products of every two inputs of a layer's filters, (k, k), summed over batches of faces
     and averaged over the places of each."""
-    weights = convolution_weights(model, layers)
     nodes = [node for node in model.graph.node if node.name in weights]
     inputs = tuple(dict.fromkeys(node.input[0] for node in nodes))
     watched = copy.deepcopy(model)
@@ -103,9 +102,7 @@ def measure_inputs(
     return moments
 
 
-def convolution_weights(
-    model: onnx.ModelProto, layers: Collection[str]
-) -> dict[str, NDArray[np.float32]]:
+def convolution_weights(model: onnx.ModelProto, layers: Collection[str]) -> Weights:
     stored = {each.name: each for each in model.graph.initializer}
     return {
         node.name: numpy_helper.to_array(stored[node.input[1]])
