@@ -180,6 +180,15 @@ TEACHER_FACERES = replace(
     epochs=7,  # a step costs twice as much as with dlib's, and fewer are needed
     learning_rate=4e-4,
 )
+TEACHER_FACERES_160 = replace(
+    TEACHER_FACERES,
+    name="teacher-faceres-160",
+    network="faceres-160",
+    sizes=((0.0, 112), (0.6, 160)),  # a step at 112 pixels takes half the time
+    epochs=5,
+    oversample=0.35,
+    seed=6,
+)
 
 # The edge network: it sees damaged faces with the teachers' targets for the undamaged ones.
 STUDENT = replace(
@@ -235,6 +244,7 @@ RECIPES = {
         TEACHER_DLIB,
         TEACHER_DLIB_150,
         TEACHER_FACERES,
+        TEACHER_FACERES_160,
         STUDENT,
         STUDENT_2,
         STUDENT_3,
@@ -250,6 +260,7 @@ PURPOSES = {
     "teacher-dlib": "dlib's recogniser at 112 pixels; --weights from train.teachers.start_weights",
     "teacher-dlib-150": "the same at 150 pixels, rare classes more often",
     "teacher-faceres": "faceres at 112 pixels; --weights from train.teachers.start_weights",
+    "teacher-faceres-160": "the same at 160 pixels, rare classes more often",
     "student": "the embedded network's first cycle, from teachers; --weights: teacher-dlib's",
     "student-2": "its second cycle; --weights: the student's checkpoint",
     "student-3": "the embedded model, with student-2 among the teachers; --weights: student-2's",
