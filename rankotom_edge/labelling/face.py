@@ -1,0 +1,20 @@
+"""A face for a person to label."""
+
+from dataclasses import dataclass
+
+from calib.arrays import FloatArray
+from rankotom_edge.frame import Image
+
+
+@dataclass(frozen=True, eq=False)
+class FaceToLabel:
+    """``key`` names the face in the label file: the same face has the same key in every run.
+
+    Faces of one ``group`` (a track, or a photograph) are not independent of each other. ``logits``
+    are the model's, divided by its temperature, so that softmax(logits) is what it says unchanged.
+    """
+
+    key: str
+    group: str
+    picture: Image  # BGR, for the person: larger than the network's crop, and nothing else in it
+    logits: FloatArray  # (k,)
