@@ -21,6 +21,7 @@ from calib.errors import RankotomError
 from train.recipe import Recipe
 
 FORMAT = "1"
+AVERAGED = "averaged"  # the group of the averaged weights, which are the model's
 RENAMED = {"spoiled": "damaged"}  # settings of recipes in older checkpoints
 
 
@@ -46,7 +47,7 @@ class Checkpoint:
     @property
     def weights(self) -> dict[str, Tensor]:
         """The model's weights, which are the averaged ones."""
-        return self.group("averaged")
+        return self.group(AVERAGED)
 
 
 def save_checkpoint(
@@ -61,7 +62,7 @@ def save_checkpoint(
 ) -> None:
     tensors = {"thresholds": thresholds}
     tensors |= {f"network.{key}": value for key, value in network.state_dict().items()}
-    tensors |= {f"averaged.{key}": value for key, value in averaged.state_dict().items()}
+    tensors |= {f"{AVERAGED}.{key}": value for key, value in averaged.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
     write_checkpoint(path, json.loads(recipe.as_json()), epoch, tensors)
@@ -130,7 +131,7 @@ def resume(
         )
     try:
         network.load_state_dict(checkpoint.group("network"))
-        averaged.load_state_dict(checkpoint.group("averaged"))
+        averaged.load_state_dict(checkpoint.group(AVERAGED))
     except RuntimeError as error:
         raise RankotomError(
             f"{path} has the recipe of this run but other tensors. Delete it to start over."
@@ -173,9 +174,9 @@ def load_weights(path: Path, network: nn.Module) -> None:
     torchvision's older files lack num_batches_tracked, which is not used here.
     """
     own, given = network.state_dict(), read_weights(path)
-    checkpoint = "averaged.fc.weight" in given
+    checkpoint = f"{AVERAGED}.fc.weight" in given
     if checkpoint:
-        given = {key.removeprefix("averaged."): value for key, value in given.items()}
+        given = {key.removeprefix(f"{AVERAGED}."): value for key, value in given.items()}
     wanted = {
         key
         for key in own

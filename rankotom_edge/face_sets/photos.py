@@ -86,7 +86,7 @@ class PhotoFaces:
 
 
 def faces_of_photos(folder: Path, contract: CropContract, sizes: SplitSizes) -> FaceSplit:
-    photos = _find_photos(folder)
+    photos = find_photos(folder)
     parts = split_photos([photo.relative_to(folder) for photo in photos])
     known: set[bytes] = set()  # so that no copy of a calibration photo is held out
     with PhotoDetector() as detector:
@@ -115,7 +115,7 @@ def faces_of_photos(folder: Path, contract: CropContract, sizes: SplitSizes) -> 
     )
 
 
-def _find_photos(folder: Path) -> list[Path]:
+def find_photos(folder: Path) -> list[Path]:
     files = [
         path
         for path in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""A minute of the demo, read as the live loop reads it, and recorded."""
+"""A minute of the demo, read as the live loop reads it, and recorded; for rooms that collect faces."""
 
 from __future__ import annotations
 
