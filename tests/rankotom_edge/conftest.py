@@ -1,4 +1,4 @@
-"""A minute of the demo, read as the live loop reads it, and recorded; for rooms that collect faces."""
+"""A minute of the demo, read as the live loop reads it, and recorded."""
 
 from __future__ import annotations
 

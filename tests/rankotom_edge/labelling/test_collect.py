@@ -77,7 +77,7 @@ def test_a_session_without_video_says_how_to_record_one(
     record: Callable[..., Path],
 ) -> None:
     folder = record(tmp_path, frames[:2], video=False)
-    with pytest.raises(RankotomError, match="has no video.*--record-video"):
+    with pytest.raises(RankotomError, match=r"has no video.*--record-video"):
         faces_of_session(read_session(folder), Classifier(fp32))
 
 
@@ -111,7 +111,7 @@ def test_photos_without_a_face_are_an_error_that_says_what_to_give(
     tmp_path: Path, fp32: Artifact
 ) -> None:
     assert cv2.imwrite(str(tmp_path / "wall.png"), np.full((240, 320, 3), 90, np.uint8))
-    with pytest.raises(RankotomError, match="no face in .*: 1 photo. Give a folder of photos"):
+    with pytest.raises(RankotomError, match=r"no face in .*: 1 photo. Give a folder of photos"):
         faces_of_photos(tmp_path, Classifier(fp32))
 
 

@@ -55,5 +55,5 @@ def test_training_starts_from_the_model_s_last_layer_too(tmp_path: Path) -> None
 
 
 def test_a_quantized_model_is_refused() -> None:
-    with pytest.raises(RankotomError, match="ferplus-int8.*Training goes on from FP32 models"):
+    with pytest.raises(RankotomError, match=r"ferplus-int8.*Training goes on from FP32 models"):
         load_model_network(load_artifact("ferplus-int8"))
