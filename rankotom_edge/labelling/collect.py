@@ -25,10 +25,13 @@ KEY_DIGITS = 16
 
 
 class Collector:
-    """A sink of the live loop: keeps one moment of each expression episode of each track."""
+    """A sink of the live loop: keeps one moment of each expression episode of each track.
 
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
+    ``run`` names the recording or the run: its tracks are groups of their own.
+    """
+
+    def __init__(self, classifier: Classifier, run: str) -> None:
+        self._classifier, self._run = classifier, run
         self._episodes = Episodes()
 
     def write(self, latest: FrameReadings) -> None:
@@ -36,7 +39,7 @@ class Collector:
         image = latest.frame.image
         for reading in latest.readings:
             if reading.unreadable is None:
-                group = f"track {reading.track}"
+                group = f"{self._run}, track {reading.track}"
                 cut = partial(cut_face, image, reading.face, group, self._classifier)
                 self._episodes.add(reading.track, latest.frame.time, reading.top, cut)
 
@@ -69,7 +72,7 @@ def faces_of_session(session: Session, classifier: Classifier) -> list[FaceToLab
             f"The session {session.folder} has no video, so there are no faces to label. "
             "Record one with: rankotom-edge camera --record DIR --record-video"
         )
-    collector = Collector(classifier)
+    collector = Collector(classifier, session.folder.name)
     frames: Iterable[FrameReadings] = session.frames()
     total = int(session.metadata.get("frames") or 0)
     for latest in with_progress(frames, total, "finding faces") if total else frames:
