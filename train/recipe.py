@@ -219,7 +219,7 @@ STUDENT_2 = replace(
     STUDENT, name="student-2", epochs=5, learning_rate=2.5e-4, oversample=0.5, seed=3
 )
 
-# The embedded model: a long cycle, with student-2 among the teachers. On the faces that it had been
+# A long cycle, with student-2 among the teachers. On the faces that it had been
 # trained on, student-2 was still far from the teachers' probabilities (docs/results.md). So this
 # has less dropout, fewer damaged faces, a larger share of the probabilities, and more epochs.
 STUDENT_3 = replace(
@@ -232,6 +232,18 @@ STUDENT_3 = replace(
     epochs=30,
     learning_rate=4e-4,
     seed=5,
+)
+
+# The embedded model: from student-3, with teacher-faceres-160 and student-3 among the teachers. The
+# rest of a target is all votes, which say what a face is a blend of.
+STUDENT_4 = replace(
+    STUDENT_3,
+    name="student-4",
+    targets="votes",
+    distil=0.75,
+    epochs=16,
+    learning_rate=3e-4,
+    seed=7,
 )
 
 RECIPES = {
@@ -248,6 +260,7 @@ RECIPES = {
         STUDENT,
         STUDENT_2,
         STUDENT_3,
+        STUDENT_4,
     )
 }
 
@@ -263,7 +276,8 @@ PURPOSES = {
     "teacher-faceres-160": "the same at 160 pixels, rare classes more often",
     "student": "the embedded network's first cycle, from teachers; --weights: teacher-dlib's",
     "student-2": "its second cycle; --weights: the student's checkpoint",
-    "student-3": "the embedded model, with student-2 among the teachers; --weights: student-2's",
+    "student-3": "its third cycle, with student-2 among the teachers; --weights: student-2's",
+    "student-4": "the embedded model, with student-3 among the teachers; --weights: student-3's",
 }
 
 
