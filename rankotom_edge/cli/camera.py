@@ -26,6 +26,9 @@ from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model import embedded
 
 if TYPE_CHECKING:  # every help page imports this module
+    from rankotom_edge.model.artifact import Artifact
+    from rankotom_edge.model.own_calibration import SavedCalibration
+    from rankotom_edge.readings.drift_monitor import DriftStatus
     from rankotom_edge.readings.error_budget import ErrorBudget
 
 MODEL = "How faces are read"
@@ -163,6 +166,14 @@ class ReadingOptions:
             min=1, metavar="N", help="CPU threads that run the model.", rich_help_panel=MODEL
         ),
     ] = 1
+    no_calibration: Annotated[
+        bool,
+        typer.Option(
+            "--no-calibration",
+            help="Read as the model was shipped, not as [bold]calibrate[/] made it for this camera.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False
 
     def error_budget(self) -> "ErrorBudget":
         from rankotom_edge.readings.error_budget import ErrorBudget
@@ -226,12 +237,14 @@ def camera(
         classifier, notes = stack.enter_context(
             open_classifier(reading.model, reading.provider, reading.threads)
         )
+        artifact = classifier.artifact
+        own = None if reading.no_calibration else find_own(artifact, opened.name, notes)
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         reader = stack.enter_context(
-            open_reader(classifier, reading.reach, budget, stills=opened.photographs)
+            open_reader(classifier, reading.reach, budget, stills=opened.photographs, own=own)
         )
-        artifact = classifier.artifact
+        measured = artifact.card if own is None else own.measured_model(artifact.card)
 
         def start_recording() -> Recorder:
             metadata = describe_session(
@@ -246,6 +259,7 @@ def camera(
                     "max_error_each": budget.each,
                     "reach": reading.reach,
                 },
+                own=own,
             )
             return Recorder(output.record or Path(SESSIONS), metadata, output.record_video)
 
@@ -253,7 +267,7 @@ def camera(
         sinks: list[Sink] = [] if metrics is None else [metrics]
         if output.json is not None:
             sinks.append(stack.enter_context(json_lines(output.json)))
-        snapshot = partial(save_snapshot, output.record or Path(), artifact.card)
+        snapshot = partial(save_snapshot, output.record or Path(), measured)
         actions = stack.enter_context(KeyActions(start_recording, snapshot))
         if output.record is not None:
             actions.toggle_recording()
@@ -261,12 +275,39 @@ def camera(
         streaming = shown == "none" and output.json is not None
         stack.callback(print_summary, stats, opened, problems_only=streaming)
         screen = stack.enter_context(
-            open_view(shown, artifact.card, view.picture)
+            open_view(shown, measured, view.picture)
             if port is None or metrics is None
-            else port.open_page(artifact, metrics)
+            else port.open_page(artifact, metrics, own)
         )
-        stop, monitor = Stop(source.frames, source.seconds), DriftMonitor(artifact.card)
+        expire = partial(expire_own, artifact, own)
+        monitor = DriftMonitor(artifact.card, own=own, on_drift=expire)
+        stop = Stop(source.frames, source.seconds)
         run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor)
+
+
+def find_own(artifact: "Artifact", source: str, notes: list[str]) -> "SavedCalibration | None":
+    """The calibration of this model for this source, unless it has expired."""
+    from rankotom_edge.model.own_calibration import find_calibration
+
+    own = find_calibration(artifact, source)
+    if own is None:
+        return None
+    if own.expired is not None:
+        notes.append(
+            f"the calibration of {own.created:%Y-%m-%d} for {source} has expired, because "
+            f"{own.expired}. Label faces again with: rankotom-edge calibrate"
+        )
+        return None
+    notes.append(f"{own.words} of {source} ({own.created:%Y-%m-%d}); not so: --no-calibration")
+    return own
+
+
+def expire_own(artifact: "Artifact", own: "SavedCalibration | None", drift: "DriftStatus") -> None:
+    """It stays in use until the run ends; every view says that it has expired."""
+    from rankotom_edge.model.own_calibration import expire_calibration
+
+    if own is not None:
+        expire_calibration(artifact, own, f"{drift.cause} since {drift.since:%Y-%m-%d %H:%M}")
 
 
 def print_cameras() -> None:

@@ -15,6 +15,7 @@ from rankotom_edge.closing import Closing
 
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
+    from rankotom_edge.model.own_calibration import SavedCalibration
     from rankotom_edge.publish.prometheus import PrometheusSink
     from rankotom_edge.views.web.address import Address
     from rankotom_edge.views.web.view import WebView
@@ -81,12 +82,16 @@ class ReservedPort(Closing):
     def __init__(self, address: Address, video: bool) -> None:
         self._address, self._video = address, video
 
-    def open_page(self, artifact: Artifact, metrics: PrometheusSink) -> WebView:
+    def open_page(
+        self, artifact: Artifact, metrics: PrometheusSink, own: SavedCalibration | None = None
+    ) -> WebView:
         from rankotom_edge.views.web.routes import Site
         from rankotom_edge.views.web.view import WebView
 
-        document = artifact.as_json() | {"file": artifact.path.name}
-        view = WebView(self._address, Site(artifact.card, document, metrics, self._video))
+        model, card = artifact.as_json() | {"file": artifact.path.name}, artifact.card
+        document = model | {"calibration": None if own is None else own.summary()}
+        measured = card if own is None else own.measured_model(card)
+        view = WebView(self._address, Site(measured, document, metrics, self._video))
         for link in self._address.links:
             print(f"The page: {link}", file=sys.stderr, flush=True)
         return view

@@ -25,12 +25,12 @@ def collect_faces(
         raise RankotomError(f"Cannot read {folder}: {error.strerror}. {WHAT_TO_GIVE}") from error
     if not content:
         raise RankotomError(f"{folder} is empty. {WHAT_TO_GIVE}")
-    if _holds_session(folder):
+    if holds_session(folder):
         return faces_of_session(read_session(folder), contract, sizes)
     return faces_of_photos(folder, contract, sizes)
 
 
-def _holds_session(folder: Path) -> bool:
+def holds_session(folder: Path) -> bool:
     """A metadata.json is not enough: other programs write one among their photos too."""
     places = (folder, *folder.glob(f"{PREFIX}*"))
     return any((place / name).is_file() for place in places for name in (READINGS, VIDEO))

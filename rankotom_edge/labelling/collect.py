@@ -47,6 +47,10 @@ class Collector:
     def full(self) -> bool:
         return self._episodes.full
 
+    def count(self) -> tuple[int, int]:
+        """Episodes that are over, and the tracks that they are of."""
+        return self._episodes.count()
+
     def faces(self) -> list[FaceToLabel]:
         return self._episodes.faces()
 

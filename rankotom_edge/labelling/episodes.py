@@ -65,6 +65,10 @@ class Episodes:
     def full(self) -> bool:
         return len(self._faces) >= MOST_FACES
 
+    def count(self) -> tuple[int, int]:
+        """Of the closed ones: how many, and of how many groups."""
+        return len(self._faces), len({face.group for face in self._faces.values()})
+
     def faces(self) -> list[FaceToLabel]:
         """Of all episodes so far; the open ones end here."""
         for track in list(self._open):

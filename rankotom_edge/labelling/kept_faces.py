@@ -29,7 +29,9 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 UNREADABLE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
 
-def keep_faces(folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact) -> None:
+def keep_faces(
+    folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact, source: str
+) -> None:
     """Into a new or empty folder: faces of two cameras must not be mixed."""
     try:
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -41,7 +43,8 @@ def keep_faces(folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact) -
         encoded = cv2.imencode(".png", face.picture)[1]
         with replace_file(folder / f"{face.key}.png", mode=PRIVATE_FILE) as file:
             file.write_bytes(encoded.tobytes())
-    lines = [_line(face, artifact) for face in faces]
+    about = {"model": artifact.sha256, "source": source}
+    lines = [_line(face, about) for face in faces]
     with replace_file(folder / INDEX, mode=PRIVATE_FILE) as file:
         file.write_text("".join(lines), encoding="utf-8")
 
@@ -50,8 +53,8 @@ def holds_faces(folder: Path) -> bool:
     return (folder / INDEX).is_file()
 
 
-def read_kept_faces(folder: Path, artifact: Artifact) -> list[FaceToLabel]:
-    """The faces whose picture is still there."""
+def read_kept_faces(folder: Path, artifact: Artifact) -> tuple[list[FaceToLabel], str]:
+    """The faces whose picture is still there, and the source that they are of."""
     path = folder / INDEX
     try:
         if os.stat(path).st_size > MOST_BYTES:
@@ -59,11 +62,11 @@ def read_kept_faces(folder: Path, artifact: Artifact) -> list[FaceToLabel]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise RankotomError(f"Cannot read {path}: {error}.") from error
-    faces = []
+    faces, source = [], ""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             saved = json.loads(line)
-            key, model = str(saved["key"]), str(saved["model"])
+            key, model, source = (str(saved[name]) for name in ("key", "model", "source"))
             group, logits = str(saved["group"]), _logits(saved, len(artifact.card.labels))
             if not KEY.fullmatch(key):
                 raise ValueError(f"{key[:40]!r} is not a face's key")
@@ -80,16 +83,12 @@ def read_kept_faces(folder: Path, artifact: Artifact) -> list[FaceToLabel]:
         picture = read_image(folder / f"{key}.png")
         if picture is not None:
             faces.append(FaceToLabel(key, group, picture, logits))
-    return faces
+    return faces, source
 
 
-def _line(face: FaceToLabel, artifact: Artifact) -> str:
-    content = {
-        "key": face.key,
-        "group": face.group,
-        "model": artifact.sha256,
-        "logits": np.round(face.logits, 6).tolist(),
-    }
+def _line(face: FaceToLabel, about: dict[str, str]) -> str:
+    logits = np.round(face.logits, 6).tolist()
+    content = {"key": face.key, "group": face.group, "logits": logits, **about}
     return json.dumps(content, allow_nan=False) + "\n"
 
 

@@ -9,6 +9,7 @@ from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier, fastest_classifier
 from rankotom_edge.model.onnx_runtime import Provider
+from rankotom_edge.model.own_calibration import SavedCalibration
 from rankotom_edge.model.target import target_warning
 from rankotom_edge.readings.error_budget import ErrorBudget
 
@@ -34,6 +35,7 @@ def open_reader(
     reach: Reach = "auto",
     budget: ErrorBudget | None = None,
     stills: bool = False,
+    own: SavedCalibration | None = None,
 ) -> Iterator[Reader]:
     """With the detectors for ``reach``: auto has one for near faces and one for far ones."""
     with ExitStack() as stack:
@@ -45,4 +47,5 @@ def open_reader(
             budget or ErrorBudget(),
             far=None if far is None else far.detect,
             stills=stills,
+            own=own,
         )

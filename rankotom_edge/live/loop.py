@@ -30,6 +30,7 @@ class FrameReader(Protocol):
 
     model: str
     precision: str
+    calibration: str | None  # the user's own, in words
 
     def read(self, frame: Frame) -> FrameReadings: ...
 
@@ -69,6 +70,7 @@ def current_status(
         dropped=source.dropped,
         model=reader.model,
         precision=reader.precision,
+        calibration=reader.calibration,
         recording=actions.recording,
         still=source.still,
         notice=actions.notice(now),

@@ -4,13 +4,15 @@ import time
 
 import numpy as np
 
+from calib.arrays import FloatArray
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import POOR, UNREADABLE, QualityHistory
 from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
-from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.classifier import Classifier, Scores
+from rankotom_edge.model.own_calibration import SavedCalibration
 from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading, read_expression
@@ -38,6 +40,7 @@ class Reader:
 
     ``far``: a slower detector for faces that are too far away for ``detect``.
     ``stills``: every frame is a photograph of its own, with no faces to follow.
+    ``own``: the calibration on the user's own faces.
     """
 
     def __init__(
@@ -47,10 +50,13 @@ class Reader:
         budget: ErrorBudget,
         far: Detect | None = None,
         stills: bool = False,
+        own: SavedCalibration | None = None,
     ) -> None:
         card = classifier.artifact.card
         self.model, self.precision = card.name, card.precision
-        self._card = card
+        self.calibration = None if own is None else own.words
+        self._card, self._own = card, own
+        measured = card if own is None else own.measured_model(card)
         self._classifier = classifier
         self._timer = DetectTimer()
         self._tracker = Tracker(
@@ -61,8 +67,8 @@ class Reader:
         self._smoother = Smoother()
         self._qualities = QualityHistory()
         self._previous: dict[int, Reading] = {}  # the last frame's readings, by track
-        self._needed = budget.confidence_needed(card.evaluation)
-        self._set_rule = budget.set_rule(card.evaluation)
+        self._needed = budget.confidence_needed(measured.evaluation)
+        self._set_rule = budget.set_rule(measured.evaluation)
         # A guarantee holds for faces as clear as the measured ones.
         believed = card.recipe.get("damaged") and budget.overall is None
         self._unreadable_below = UNREADABLE if believed else POOR
@@ -88,11 +94,12 @@ class Reader:
 
         started = time.perf_counter()
         scores = self._classifier.classify(crops)
+        probabilities = self._calibrate(scores)
         classify = _milliseconds_since(started)
 
         readings = []
         for index, tracked in enumerate(faces):
-            raw = scores.probabilities[index].astype(np.float64)
+            raw = probabilities[index]
             readings.append(
                 read_expression(
                     tracked,
@@ -115,6 +122,11 @@ class Reader:
         total = 1000 * (time.monotonic() - frame.captured)
         latency = Latency(self._timer.milliseconds, classify, total, find)
         return FrameReadings(frame, tuple(readings), latency)
+
+    def _calibrate(self, scores: Scores) -> FloatArray:
+        if self._own is None:
+            return scores.probabilities.astype(np.float64)
+        return self._own.apply(scores.logits.astype(np.float64) / self._card.temperature)
 
 
 def _milliseconds_since(started: float) -> float:

@@ -31,8 +31,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from calib.metrics import BINS
 from rankotom_edge.faces.quality import POOR
 from rankotom_edge.model.card import MeasuredModel
+from rankotom_edge.model.own_calibration import SavedCalibration
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.population_shift import (
     LARGE_SHIFT,
@@ -110,6 +112,16 @@ class Reference:
             labels=np.array([predicted.get(name, 0) for name in model.labels], np.int64),
         )
 
+    @classmethod
+    def of_own(cls, calibration: SavedCalibration) -> Reference:
+        """Of all the faces that were found when the user calibrated."""
+        usual = calibration.usual
+        return cls(
+            upper_edges=tuple((number + 1) / BINS for number in range(BINS)),
+            confidences=np.array(usual.confidences, np.int64),
+            labels=np.array(usual.labels, np.int64),
+        )
+
     @property
     def has_counts(self) -> bool:
         return bool(self.confidences.any() and self.labels.any())
@@ -140,9 +152,12 @@ class DriftMonitor:
         self,
         model: MeasuredModel,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        own: SavedCalibration | None = None,
+        on_drift: Callable[[DriftStatus], None] = lambda status: None,
     ) -> None:
-        self._reference = Reference.of(model)
-        self._clock = clock
+        """``on_drift`` is called once for each drift, when it is noticed."""
+        self._reference = Reference.of(model) if own is None else Reference.of_own(own)
+        self._clock, self._on_drift = clock, on_drift
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)
         self._readings = 0
@@ -186,7 +201,9 @@ class DriftMonitor:
             confidences = self._reference.count_confidences(since)
             if len(since) >= MIN_FACES and has_shifted(confidences, self._reference.confidences):
                 self._part, self._began = onset.part, since[0].time
-                return self._drifted_status(since, CAUSES[onset.part])
+                drifted = self._drifted_status(since, CAUSES[onset.part])
+                self._on_drift(drifted)
+                return drifted
         return self._steady_status(samples)
 
     def _check_cause(self, part: str) -> DriftStatus:

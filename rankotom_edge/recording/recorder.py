@@ -20,6 +20,7 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import evaluation_as_json
+from rankotom_edge.model.own_calibration import SavedCalibration
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.mjpeg import encode_jpeg
 from rankotom_edge.recording.session import FORMAT, METADATA, PREFIX, READINGS, VIDEO
@@ -37,9 +38,11 @@ def describe_session(
     still: bool = False,
     photographs: bool = False,
     options: Mapping[str, object] | None = None,
+    own: SavedCalibration | None = None,
 ) -> dict[str, object]:
     """The metadata that is known before the first frame."""
     card = artifact.card
+    measured = card if own is None else own.measured_model(card)
     return {
         "format": FORMAT,
         "created_by": f"rankotom-edge {__version__}",
@@ -52,9 +55,10 @@ def describe_session(
         | {
             "labels": list(card.labels),
             "temperature": card.temperature,
-            "figures": evaluation_as_json(card.evaluation),
+            "figures": evaluation_as_json(measured.evaluation),
         }
         | card.crop.as_json(),
+        "calibration": None if own is None else own.summary(),
         "options": dict(options or {}),
     }
 

@@ -20,6 +20,7 @@ class Status:
     dropped: int
     model: str
     precision: str
+    calibration: str | None = None  # the user's own, in words
     recording: str | None = None  # the folder being written
     still: bool = False  # the demo's portrait, which must not pass for a live person
     notice: str | None = None  # what the last key did: "saved snapshot-….png"

@@ -75,10 +75,11 @@ def frame_rate(status: Status) -> tuple[str, str]:
 
 
 def model_words(status: Status) -> str:
-    """The model and its precision, unless its name contains that already."""
-    if status.precision in status.model:
-        return status.model
-    return f"{status.model} {status.precision}"
+    """The model, its precision unless its name contains that, and the user's own calibration."""
+    words = status.model
+    if status.precision not in words:
+        words = f"{words} {status.precision}"
+    return words if status.calibration is None else f"{words}, {status.calibration}"
 
 
 def source_words(status: Status) -> Message:
@@ -92,7 +93,10 @@ def source_words(status: Status) -> Message:
 
 def drift_words(status: Status) -> str | None:
     drift = status.drift
-    return drift.words if drift is not None and drift.kind == "drifted" else None
+    if drift is None or drift.kind != "drifted":
+        return None
+    expired = "" if status.calibration is None else "; the calibration on own faces has expired"
+    return f"{drift.words}{expired}"
 
 
 def dropped_words(status: Status) -> str:

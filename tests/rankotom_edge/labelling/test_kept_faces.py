@@ -27,9 +27,11 @@ def some_faces() -> list[FaceToLabel]:
 
 def test_kept_faces_come_back_as_they_were(tmp_path: Path, fp32: Artifact) -> None:
     faces, folder = some_faces(), tmp_path / "kept"
-    keep_faces(folder, faces, fp32)
+    keep_faces(folder, faces, fp32, "camera 0")
     assert holds_faces(folder)
-    for one, other in zip(read_kept_faces(folder, fp32), faces, strict=True):
+    kept, source = read_kept_faces(folder, fp32)
+    assert source == "camera 0"
+    for one, other in zip(kept, faces, strict=True):
         assert (one.key, one.group) == (other.key, other.group)
         assert np.array_equal(one.picture, other.picture)
         np.testing.assert_allclose(one.logits, other.logits, atol=1e-6)
@@ -37,14 +39,14 @@ def test_kept_faces_come_back_as_they_were(tmp_path: Path, fp32: Artifact) -> No
 
 def test_kept_faces_are_private(tmp_path: Path, fp32: Artifact) -> None:
     folder = tmp_path / "kept"
-    keep_faces(folder, some_faces(), fp32)
+    keep_faces(folder, some_faces(), fp32, "camera 0")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
 
 
 def test_a_face_is_deleted_with_its_picture(tmp_path: Path, fp32: Artifact) -> None:
     folder = tmp_path / "kept"
-    keep_faces(folder, some_faces(), fp32)
+    keep_faces(folder, some_faces(), fp32, "camera 0")
     (folder / f"{1:016x}.png").unlink()
     assert [face.group for face in read_kept_faces(folder, fp32)] == [
         "run, track 0",
@@ -55,13 +57,13 @@ def test_a_face_is_deleted_with_its_picture(tmp_path: Path, fp32: Artifact) -> N
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, fp32: Artifact) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(RankotomError, match="is not empty"):
-        keep_faces(tmp_path, some_faces(), fp32)
+        keep_faces(tmp_path, some_faces(), fp32, "camera 0")
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_another_model_s_faces_are_refused(tmp_path: Path, fp32: Artifact) -> None:
     folder = tmp_path / "kept"
-    keep_faces(folder, some_faces(), replace(fp32, sha256="0" * 64))
+    keep_faces(folder, some_faces(), replace(fp32, sha256="0" * 64), "camera 0")
     with pytest.raises(RankotomError, match="read by another model"):
         read_kept_faces(folder, fp32)
 
@@ -75,12 +77,12 @@ def test_another_model_s_faces_are_refused(tmp_path: Path, fp32: Artifact) -> No
         b"[]",
         b"7",
         json.dumps(
-            {"key": "../../etc/passwd", "group": "g", "model": "m", "logits": [0] * 8}
+            {"key": "../../etc/passwd", "group": "g", "model": "m", "source": "s", "logits": [0] * 8}
         ).encode(),
-        json.dumps({"key": "0" * 16, "group": "g", "model": "m", "logits": [0] * 7}).encode(),
-        json.dumps({"key": "0" * 16, "group": "g", "model": "m", "logits": "12345678"}).encode(),
-        b'{"key":"0000000000000000","group":"g","model":"m","logits":[1e999,0,0,0,0,0,0,0]}',
-        b'{"key":"0000000000000000","group":"g","model":"m","logits":[NaN,0,0,0,0,0,0,0]}',
+        json.dumps({"key": "0" * 16, "group": "g", "model": "m", "source": "s", "logits": [0] * 7}).encode(),
+        json.dumps({"key": "0" * 16, "group": "g", "model": "m", "source": "s", "logits": "12345678"}).encode(),
+        b'{"key":"0000000000000000","group":"g","model":"m","source":"s","logits":[1e999,0,0,0,0,0,0,0]}',
+        b'{"key":"0000000000000000","group":"g","model":"m","source":"s","logits":[NaN,0,0,0,0,0,0,0]}',
     ],
 )
 def test_a_damaged_index_is_one_clear_error(tmp_path: Path, fp32: Artifact, line: bytes) -> None:

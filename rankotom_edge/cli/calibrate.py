@@ -1,0 +1,225 @@
+"""``rankotom-edge calibrate``: confidence measured and mended on the user's own faces."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from calib.errors import RankotomError
+from rankotom_edge.cli.output import ReportOptions, check_outputs, show, write_json
+from rankotom_edge.cli.view_options import exit_statuses
+from rankotom_edge.cli.web_options import WebOptions
+from rankotom_edge.interrupts import delay_interrupts
+from rankotom_edge.model import embedded
+
+if TYPE_CHECKING:  # every help page imports this module
+    from calib.label_trial import LabelTrial
+    from rankotom_edge.labelling.face import FaceToLabel
+    from rankotom_edge.labelling.gather import Gathered
+    from rankotom_edge.labelling.votes import LabelledModel, Votes
+    from rankotom_edge.model.artifact import Artifact
+    from rankotom_edge.model.classifier import Classifier
+
+FROM, ASKING, KEPT = "Which faces", "Labelling", "What is kept"
+ENOUGH = 50  # faces to begin with: fewer settle nothing (python -m train.experiments.own_calibration)
+
+
+@dataclass(frozen=True)
+class FaceOptions:
+    device: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Gather faces from this camera.", rich_help_panel=FROM
+        ),
+    ] = None
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Gather faces from any source that [bold]camera[/] takes.",
+            rich_help_panel=FROM,
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=1, metavar="N", help="Gather for N seconds.", rich_help_panel=FROM),
+    ] = None
+    of: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="SOURCE",
+            help=(
+                "The camera or stream that photos are of, named as for [bold]camera[/]: 0, "
+                "rtsp://…. The calibration is used for this source alone."
+            ),
+            rich_help_panel=FROM,
+        ),
+    ] = None
+    faces: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1000,
+            metavar="N",
+            help="How many faces to label, spread over the range of confidence.",
+            rich_help_panel=FROM,
+        ),
+    ] = 100
+
+    def live_source(self, folder: Path | None) -> str | None:
+        """The name of the source to gather from; None: the faces are in ``folder``."""
+        given = [each for each in (folder, self.device, self.source) if each is not None]
+        if len(given) != 1:
+            raise typer.BadParameter(
+                "say where the faces are: a session or a folder of photos, --device or --source"
+                + (" (only one of them)" if given else "")
+            )
+        if folder is not None and self.seconds is not None:
+            raise typer.BadParameter("--seconds is for --device and --source")
+        return str(self.device) if self.device is not None else self.source
+
+
+@dataclass(frozen=True)
+class AskingOptions:
+    rater: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=(
+                r"Who labels; run it again for a second person. [dim]\[default: your user name][/]"
+            ),
+            rich_help_panel=ASKING,
+        ),
+    ] = None
+    view: Annotated[
+        Literal["auto", "terminal", "web", "none"],
+        typer.Option(
+            metavar="NAME",
+            help=(
+                "Where to label: terminal, web, or none (only with the labels that there are). "
+                "[bold]auto[/] is the terminal."
+            ),
+            rich_help_panel=ASKING,
+        ),
+    ] = "auto"
+
+
+@dataclass(frozen=True)
+class KeepingOptions:
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what the labels so far would change; ask nothing, write nothing.",
+            rich_help_panel=KEPT,
+        ),
+    ] = False
+    keep_faces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help=(
+                "Keep the pictures of the chosen faces in this new folder, for a second person. "
+                "Otherwise none is stored."
+            ),
+            rich_help_panel=KEPT,
+        ),
+    ] = None
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the calibrations here.", rich_help_panel=KEPT)
+    ] = False
+    forget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Remove a calibration, named as --list names it; its labels stay.",
+            rich_help_panel=KEPT,
+        ),
+    ] = None
+
+
+def calibrate(
+    *,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FACES",
+            help="A session with video, a folder of photos, or faces kept with --keep-faces.",
+            show_default=False,
+        ),
+    ] = None,
+    faces: FaceOptions,
+    model: Annotated[
+        str,
+        typer.Option(metavar="MODEL", help="An embedded name or an [bold].onnx[/] file."),
+    ] = embedded.DEFAULT,
+    asking: AskingOptions,
+    web: WebOptions,
+    keeping: KeepingOptions,
+    report: ReportOptions,
+) -> None:
+    """Label faces of your own camera, and make the confidence hold for them.
+    [dim]rankotom-edge calibrate --device 0[/]
+
+    You see one face at a time, without what the model says of it, and name
+    its expression. From about a hundred labels, best of two people, a
+    temperature is fitted. It is kept only if faces that it was not fitted on
+    show a gain; then [bold]camera[/] uses it for this source. The model file stays as
+    it is. Exit status 1 if the labels show no gain.
+    """
+    if keeping.list_all:
+        list_calibrations()
+        return
+    if keeping.forget is not None:
+        forget_calibration(keeping.forget)
+        return
+    live = faces.live_source(folder)
+    if asking.view != "web":
+        web.check_unused()
+    if web.no_video:
+        raise typer.BadParameter("--no-video is for camera: nobody can label a face unseen")
+    check_outputs(report.json, report.plot)
+    port = web.reserve_port() if asking.view == "web" and not keeping.dry_run else None
+
+    with delay_interrupts():
+        from calib.reports.own_calibration import own_calibration_report
+        from calib.reports.own_calibration_plot import save_own_calibration
+        from calib.try_calibration import try_calibration
+        from rankotom_edge.labelling.choose import choose_faces
+        from rankotom_edge.labelling.kept_faces import keep_faces
+        from rankotom_edge.labelling.label_file import check_rater
+        from rankotom_edge.labelling.votes import LabelledModel
+        from rankotom_edge.live.build import open_classifier
+
+    with exit_statuses(), ExitStack() as stack:
+        if port is not None:
+            stack.enter_context(port)
+        rater = check_rater(asking.rater or getpass.getuser())
+        classifier, notes = stack.enter_context(open_classifier(model, "cpu"))
+        artifact = classifier.artifact
+        judged = LabelledModel(artifact.card.name, artifact.sha256, artifact.card.labels)
+        gathered = gather(folder, live, faces, classifier)
+        source = source_of(gathered, faces.of)
+        chosen = choose_faces(gathered.faces, faces.faces)
+        if keeping.keep_faces is not None:
+            keep_faces(keeping.keep_faces, chosen, artifact, source)
+        if asking.view != "none" and not keeping.dry_run:
+            ask(chosen, judged, source, rater, port)
+        votes = votes_for(source, judged)
+        trial = try_calibration(votes.logits, votes.counts, votes.independent_groups)
+        notes += [*votes.left_out.words, *saving(trial, gathered, artifact, source, keeping)]
+        show(own_calibration_report(trial, votes.raters, artifact.card.name, source), report.json, notes)
+        if report.plot is not None:
+            save_own_calibration(trial, report.plot, f"{artifact.card.name}, {source}")
+        if report.json is not None:
+            write_json(report.json, {"source": source, "model": artifact.summary()} | trial.as_json())
+    if not trial.verdict.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,221 @@
+"""The calibration of a model on the user's own faces: a small file for one model and one source.
+
+The model file stays as it is. The file is not beside it but in the user's data folder, because an
+embedded model lies inside the installed package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from calib.arrays import FloatArray
+from calib.errors import RankotomError
+from calib.files import replace_file
+from calib.json_fields import as_list, as_mapping, count
+from calib.label_trial import LabelTrial
+from calib.metrics import BINS, bin_of
+from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.card import UNREADABLE, MeasuredModel
+
+FORMAT = 1
+CALIBRATION, LABELS = ".calibration.json", ".labels.jsonl"
+MOST_BYTES = 1024**2  # a hundred times what is written
+MAX_NAME = 100  # characters of a source's name in a file's name
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+
+
+def calibrations_folder() -> Path:
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "rankotom-edge" / "calibrations"
+
+
+def make_calibrations_folder() -> Path:
+    folder = calibrations_folder()
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise RankotomError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    return folder
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What the calibrated model says of all faces that were found, labelled or not. The labelled
+    ones are spread over confidence, so they do not show what is usual."""
+
+    confidences: tuple[int, ...]  # counts, in equal bins of confidence
+    labels: tuple[int, ...]  # counts, by the model's labels
+
+    @classmethod
+    def of(cls, probabilities: FloatArray) -> Usual:
+        bins = bin_of(np.minimum(probabilities.max(axis=1), 1.0), BINS)
+        labels = np.bincount(probabilities.argmax(axis=1), minlength=probabilities.shape[1])
+        confidences = np.bincount(bins, minlength=BINS)
+        return cls(tuple(confidences.tolist()), tuple(labels.tolist()))
+
+    def as_json(self) -> dict[str, object]:
+        return {"confidences": list(self.confidences), "labels": list(self.labels)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any], labels: int) -> Usual:
+        found = cls(*(_counts(saved, name) for name in ("confidences", "labels")))
+        if len(found.confidences) != BINS or len(found.labels) != labels:
+            raise ValueError(f"usual needs {BINS} bins of confidence and {labels} labels")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCalibration:
+    model: str
+    sha256: str  # of the model file
+    classes: tuple[str, ...]
+    source: str  # as the views name it: "camera 0"
+    created: datetime
+    trial: LabelTrial
+    usual: Usual
+    expired: str | None = None  # what drifted: "light is low since 2026-11-18 10:42"
+
+    @property
+    def words(self) -> str:
+        """For the status line of every view."""
+        return f"calibrated on {self.trial.faces} own faces"
+
+    def apply(self, logits: FloatArray) -> FloatArray:
+        """Probabilities from the model's logits, divided by its temperature."""
+        return self.trial.calibration.apply(logits)
+
+    def measured_model(self, model: MeasuredModel) -> MeasuredModel:
+        """The model as measured on the user's faces: its marks and budgets come from there.
+
+        There are too few of them for the lower bars, guarantees and prediction sets.
+        """
+        after = self.trial.after
+        evaluation = replace(
+            model.evaluation,
+            n=self.trial.faces,
+            metrics={**model.evaluation.metrics, "ece": after.ece},
+            reliability=tuple(after.bins),
+            other_bars=(),
+            thresholds=(),
+            set_masses=(),
+        )
+        return MeasuredModel(model.name, model.precision, model.labels, model.crop, evaluation)
+
+    def summary(self) -> dict[str, object]:
+        """For the reports and recordings of a run that uses it."""
+        return {
+            "words": self.words,
+            "created": self.created.isoformat(timespec="seconds"),
+            "faces": self.trial.faces,
+            "labels": self.trial.labels,
+            **self.trial.calibration.as_json(),
+        }
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "format": FORMAT,
+            "model": {"name": self.model, "sha256": self.sha256, "labels": list(self.classes)},
+            "source": self.source,
+            "created": self.created.isoformat(timespec="seconds"),
+            "trial": self.trial.as_json(),
+            "usual": self.usual.as_json(),
+            "expired": self.expired,
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> SavedCalibration:
+        if saved["format"] != FORMAT:
+            raise ValueError(f"format {saved['format']!r}; this version reads {FORMAT}")
+        model = as_mapping(saved["model"])
+        classes = tuple(str(name) for name in as_list(model["labels"]))
+        expired = saved["expired"]
+        trial = LabelTrial.from_json(as_mapping(saved["trial"]))
+        if len(trial.calibration.offsets) not in (0, len(classes)):
+            raise ValueError(f"needs {len(classes)} offsets, or none")
+        return cls(
+            model=str(model["name"]),
+            sha256=str(model["sha256"]),
+            classes=classes,
+            source=str(saved["source"]),
+            created=datetime.fromisoformat(str(saved["created"])),
+            trial=trial,
+            usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),
+            expired=None if expired is None else str(expired),
+        )
+
+
+def save_calibration(calibration: SavedCalibration, artifact: Artifact) -> Path:
+    """Replaces an earlier one of the same model and source."""
+    path = calibration_path(artifact, calibration.source, make_calibrations_folder())
+    _write(path, calibration)
+    return path
+
+
+def find_calibration(artifact: Artifact, source: str) -> SavedCalibration | None:
+    """Also an expired one."""
+    path = calibration_path(artifact, source, calibrations_folder())
+    if not path.exists():
+        return None
+    found = read_calibration(path)
+    # A long source name is cut in the file's name, so two may share a file.
+    matches = found.source == source and found.sha256 == artifact.sha256
+    return found if matches and found.classes == artifact.card.labels else None
+
+
+def expire_calibration(artifact: Artifact, calibration: SavedCalibration, words: str) -> None:
+    """It is kept, and no longer used."""
+    path = calibration_path(artifact, calibration.source, calibrations_folder())
+    _write(path, replace(calibration, expired=words))
+
+
+def calibration_path(artifact: Artifact, source: str, folder: Path) -> Path:
+    return folder / f"{_file_name(source)}+{artifact.sha256[:16]}{CALIBRATION}"
+
+
+def labels_path(source: str, folder: Path) -> Path:
+    """For all models: each label names the model that read its face."""
+    return folder / f"{_file_name(source)}{LABELS}"
+
+
+def list_calibrations() -> list[Path]:
+    return sorted(calibrations_folder().glob(f"*{CALIBRATION}"))
+
+
+def read_calibration(path: Path) -> SavedCalibration:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise RankotomError(f"Cannot read the calibration {path}: {error.strerror}.") from error
+    try:
+        if len(content) > MOST_BYTES:
+            raise ValueError("it is larger than any that is written")
+        return SavedCalibration.from_json(as_mapping(json.loads(content)))
+    except (*UNREADABLE, RankotomError) as error:
+        raise RankotomError(
+            f"The calibration {path} is not as rankotom-edge writes it ({error!s:.200}). Remove it "
+            f"with: rankotom-edge calibrate --forget {path.name.removesuffix(CALIBRATION)!r}"
+        ) from error
+
+
+def _write(path: Path, calibration: SavedCalibration) -> None:
+    text = json.dumps(calibration.as_json(), indent=1, allow_nan=False) + "\n"
+    with replace_file(path, mode=PRIVATE_FILE) as file:
+        file.write_text(text, encoding="utf-8")
+
+
+def _file_name(source: str) -> str:
+    return quote(source, safe=" ")[:MAX_NAME]
+
+
+def _counts(saved: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    return tuple(count({name: each}, name) for each in as_list(saved[name]))
