@@ -1,7 +1,6 @@
 """Everything that one set of predictions says about a model, and how far to trust each metric."""
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,6 +11,16 @@ from calib import metrics
 from calib.blends import top2_match, vote_distance
 from calib.guarantees import COVERAGES, Threshold, set_masses, thresholds
 from calib.intervals import Interval
+from calib.json_fields import (
+    as_list,
+    as_mapping,
+    count,
+    interval,
+    number,
+    number_or_none,
+    reliability_bin,
+)
+from calib.json_fields import floor as read_floor
 from calib.metrics import LARGE_BIN, Bin
 from calib.predictions import Predictions
 from calib.resampling import RESAMPLES, ROUGH_INTERVALS, Floor, bootstrap, floor
@@ -84,12 +93,12 @@ class ClassMetrics:
     def from_json(cls, name: str, saved: Mapping[str, Any]) -> "ClassMetrics":
         return cls(
             name=name,
-            count=_count(saved, "count"),
-            accuracy=_number_or_none(saved, "accuracy"),
-            predicted=_count(saved, "predicted"),
-            confidence=_number_or_none(saved, "confidence"),
-            precision=_number_or_none(saved, "precision"),
-            ece=_number(saved, "ece"),
+            count=count(saved, "count"),
+            accuracy=number_or_none(saved, "accuracy"),
+            predicted=count(saved, "predicted"),
+            confidence=number_or_none(saved, "confidence"),
+            precision=number_or_none(saved, "precision"),
+            ece=number(saved, "ece"),
         )
 
 
@@ -151,41 +160,45 @@ class Evaluation:
         Only ``n`` and accuracy, ECE, AECE and MCE with their intervals must be there. Raises
         KeyError for a missing field and ValueError for one that is not what it should be.
         """
-        intervals = _mapping(saved["intervals"])
-        floors = _mapping(saved.get("floor", {}))
-        per_class = _mapping(saved.get("per_class", {}))
-        classes = tuple(str(name) for name in _list(saved.get("classes", [*per_class])))
-        faces = _count(saved, "n")
+        intervals = as_mapping(saved["intervals"])
+        floors = as_mapping(saved.get("floor", {}))
+        per_class = as_mapping(saved.get("per_class", {}))
+        classes = tuple(str(name) for name in as_list(saved.get("classes", [*per_class])))
+        faces = count(saved, "n")
         for name in REQUIRED_METRICS:
-            if not 0 <= _number(saved, name) <= 1 or intervals[name] is None:
+            if not 0 <= number(saved, name) <= 1 or intervals[name] is None:
                 raise ValueError(f"{name} is not a share with its interval")
         return cls(
             n=faces,
             classes=classes,
             metrics={
                 name: Estimate(
-                    _number_or_none(saved, name),
-                    _interval(intervals.get(name)),
-                    _floor(floors.get(name)),
+                    number_or_none(saved, name),
+                    interval(intervals.get(name)),
+                    read_floor(floors.get(name)),
                 )
                 for name in METRICS
             },
-            reliability=tuple(_bin(_mapping(bin_)) for bin_ in _list(saved.get("bins", []))),
+            reliability=tuple(
+                reliability_bin(as_mapping(bin_)) for bin_ in as_list(saved.get("bins", []))
+            ),
             per_class=tuple(
-                ClassMetrics.from_json(name, _mapping(per_class[name]))
+                ClassMetrics.from_json(name, as_mapping(per_class[name]))
                 for name in (classes if per_class else ())
             ),
             confusion=tuple(
-                tuple(int(count) for count in _list(row))
-                for row in _list(saved.get("confusion", []))
+                tuple(int(count) for count in as_list(row))
+                for row in as_list(saved.get("confusion", []))
             ),
-            other_bars=tuple(_bin(_mapping(bin_)) for bin_ in _list(saved.get("other_bars", []))),
+            other_bars=tuple(
+                reliability_bin(as_mapping(bin_)) for bin_ in as_list(saved.get("other_bars", []))
+            ),
             thresholds=tuple(
-                _threshold(each, faces) for each in _list(saved.get("thresholds", []))
+                _threshold(each, faces) for each in as_list(saved.get("thresholds", []))
             ),
-            set_masses=_set_masses(_list(saved.get("set_masses", []))),
-            temperature=_number_or_none(saved, "temperature"),
-            model=dict(_mapping(saved.get("model", {}))),
+            set_masses=_set_masses(as_list(saved.get("set_masses", []))),
+            temperature=number_or_none(saved, "temperature"),
+            model=dict(as_mapping(saved.get("model", {}))),
         )
 
 
@@ -286,37 +299,10 @@ def interval_as_json(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def _interval(saved: object) -> Interval | None:
-    if saved is None:
-        return None
-    ends = dict(zip(("low", "high"), _list(saved), strict=True))
-    interval = Interval(_number(ends, "low"), _number(ends, "high"))
-    if interval.low > interval.high:
-        raise ValueError(f"the interval {saved!r} ends before it starts")
-    return interval
-
-
-def _floor(saved: object) -> Floor | None:
-    if saved is None:
-        return None
-    return Floor(mean=_number(_mapping(saved), "mean"), p95=_number(_mapping(saved), "p95"))
-
-
-def _bin(saved: Mapping[str, Any]) -> Bin:
-    count = _count(saved, "count")
-    return Bin(
-        low=_number(saved, "low"),
-        high=_number(saved, "high"),
-        count=count,
-        confidence=_number(saved, "confidence") if count else None,
-        accuracy=_number(saved, "accuracy") if count else None,
-    )
-
-
 def _threshold(saved: object, faces: int) -> Threshold:
-    fields = dict(zip(("confidence", "count", "wrong"), _list(saved), strict=True))
+    fields = dict(zip(("confidence", "count", "wrong"), as_list(saved), strict=True))
     threshold = Threshold(
-        _number(fields, "confidence"), _count(fields, "count"), _count(fields, "wrong")
+        number(fields, "confidence"), count(fields, "count"), count(fields, "wrong")
     )
     known = threshold.wrong <= threshold.count <= min(faces, MOST_FACES)
     if not 0 <= threshold.confidence <= 1 or not known:
@@ -325,38 +311,11 @@ def _threshold(saved: object, faces: int) -> Threshold:
 
 
 def _set_masses(saved: list[Any]) -> tuple[float, ...]:
-    masses = tuple(_number({"set_masses": mass}, "set_masses") for mass in saved)
+    masses = tuple(number({"set_masses": mass}, "set_masses") for mass in saved)
     if len(masses) not in (0, len(COVERAGES)) or not all(0 <= mass <= 1 for mass in masses):
         raise ValueError(f"set_masses needs {len(COVERAGES)} shares")
     return masses
 
 
-def _mapping(saved: object) -> Mapping[str, Any]:
-    if not isinstance(saved, Mapping):
-        raise ValueError(f"{saved!r} is not a JSON object")
-    return saved
-
-
-def _list(saved: object) -> list[Any]:
-    if not isinstance(saved, list):
-        raise ValueError(f"{saved!r} is not a list")
-    return saved
-
-
-def _number(saved: Mapping[str, Any], name: str) -> float:
-    """Python's JSON also reads NaN, Infinity, and integers beyond any float: refuse them."""
-    value = saved[name]
-    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise ValueError(f"{name} is {value!r}, not a number")
-    return float(value)
-
-
-def _number_or_none(saved: Mapping[str, Any], name: str) -> float | None:
-    return None if saved.get(name) is None else _number(saved, name)
-
-
-def _count(saved: Mapping[str, Any], name: str) -> int:
-    value = saved[name]
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name} is {value!r}, not a number of faces")
-    return value
+def _bins(saved: Mapping[str, Any], name: str) -> tuple[Bin, ...]:
+    return tuple(reliability_bin(as_mapping(bin_)) for bin_ in as_list(saved.get(name, [])))

@@ -1,0 +1,67 @@
+"""Reads fields of JSON that was stored: each is checked, and a wrong one is a ValueError."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from calib.intervals import Interval
+from calib.metrics import Bin
+from calib.resampling import Floor
+
+
+def as_mapping(saved: object) -> Mapping[str, Any]:
+    if not isinstance(saved, Mapping):
+        raise ValueError(f"{saved!r} is not a JSON object")
+    return saved
+
+
+def as_list(saved: object) -> list[Any]:
+    if not isinstance(saved, list):
+        raise ValueError(f"{saved!r} is not a list")
+    return saved
+
+
+def number(saved: Mapping[str, Any], name: str) -> float:
+    """Python's JSON also reads NaN, Infinity, and integers beyond any float: refuse them."""
+    value = saved[name]
+    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} is {value!r}, not a number")
+    return float(value)
+
+
+def number_or_none(saved: Mapping[str, Any], name: str) -> float | None:
+    return None if saved.get(name) is None else number(saved, name)
+
+
+def count(saved: Mapping[str, Any], name: str) -> int:
+    value = saved[name]
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is {value!r}, not a number of faces")
+    return value
+
+
+def interval(saved: object) -> Interval | None:
+    if saved is None:
+        return None
+    ends = dict(zip(("low", "high"), as_list(saved), strict=True))
+    found = Interval(number(ends, "low"), number(ends, "high"))
+    if found.low > found.high:
+        raise ValueError(f"the interval {saved!r} ends before it starts")
+    return found
+
+
+def floor(saved: object) -> Floor | None:
+    if saved is None:
+        return None
+    return Floor(mean=number(as_mapping(saved), "mean"), p95=number(as_mapping(saved), "p95"))
+
+
+def reliability_bin(saved: Mapping[str, Any]) -> Bin:
+    faces = count(saved, "count")
+    return Bin(
+        low=number(saved, "low"),
+        high=number(saved, "high"),
+        count=faces,
+        confidence=number(saved, "confidence") if faces else None,
+        accuracy=number(saved, "accuracy") if faces else None,
+    )

@@ -1,0 +1,204 @@
+"""Tries a calibration on a user's labels: fitted to all of them, measured held out, then judged.
+
+Every figure of 'after' is cross-fitted: the faces are split by group (a track, a photograph) into
+parts, and each part is read with the calibration that was fitted to the other parts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib.arrays import BoolArray, FloatArray, IntArray, as_numbers, as_votes
+from calib.errors import RankotomError
+from calib.evaluation import Estimate
+from calib.intervals import Interval
+from calib.label_trial import SUBJECTS, LabelledFigures, LabelTrial
+from calib.own_calibration import OwnCalibration, fit_calibration
+from calib.rater import log_likelihood, rater_agreement, vote_likelihoods
+from calib.right_share import RightTerms
+from calib.trial_gate import independence, judge_trial, labels_to_go, measure_evidence
+
+RESAMPLES = 400
+FOLDS = 5
+OFFSETS_FROM = 300  # faces
+QUANTILES = (0.025, 0.975)
+
+
+def try_calibration(
+    logits: ArrayLike,
+    votes: ArrayLike,
+    groups: ArrayLike,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> LabelTrial:
+    """``logits`` (n, k) are the model's own, divided by its temperature; ``votes`` (n, k) count the
+    labels of each face, none where nobody could tell; faces with the same value in ``groups`` (n,)
+    are not independent of each other."""
+    sample = _Sample.of(logits, votes, groups)
+    calibration, held_out = _fit(sample, seed)
+    weight = independence(sample.logits, sample.likelihoods, sample.groups)
+    before = OwnCalibration().apply(sample.logits)
+    evidence = measure_evidence(
+        sample.logits, sample.likelihoods, weight, calibration, sample.labels / len(sample.votes)
+    )
+    raters = rater_agreement(sample.votes, held_out)
+    figures, change, intervals = _compare(sample, before, held_out, weight, resamples, seed)
+    verdict = judge_trial(evidence, change, intervals, raters, sample.group_count)
+    return LabelTrial(
+        calibration=calibration,
+        before=figures[0],
+        after=figures[1],
+        change=change,
+        intervals=intervals,
+        evidence=evidence,
+        raters=raters,
+        verdict=verdict,
+        faces=len(sample.votes),
+        labels=sample.labels,
+        groups=sample.group_count,
+        unlabelled=sample.unlabelled,
+        labels_to_go=(
+            None if verdict.passed else labels_to_go(evidence, sample.labels, sample.group_count)
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The faces with a label; ``groups`` are numbered from 0."""
+
+    logits: FloatArray
+    votes: FloatArray
+    groups: IntArray
+    likelihoods: FloatArray
+    unlabelled: int
+
+    @classmethod
+    def of(cls, logits: ArrayLike, votes: ArrayLike, groups: ArrayLike) -> "_Sample":
+        scores = as_numbers(logits, "logits", dimensions=2)
+        counts = as_votes(votes, *scores.shape)
+        names = np.asarray(groups)
+        if names.shape != (len(scores),):
+            raise RankotomError(
+                f"There are {len(scores):,} faces, but the groups have shape {names.shape}."
+            )
+        labelled = counts.sum(axis=1) > 0
+        if not labelled.any():
+            raise RankotomError(
+                f"None of the {len(scores):,} faces has a label: for each, nobody could tell what "
+                "it shows. Label clearer faces."
+            )
+        numbered = np.unique(names[labelled], return_inverse=True)[1]
+        return cls(
+            logits=scores[labelled],
+            votes=counts[labelled],
+            groups=numbered.astype(np.int64),
+            likelihoods=vote_likelihoods(counts[labelled]),
+            unlabelled=int(np.count_nonzero(~labelled)),
+        )
+
+    @property
+    def labels(self) -> int:
+        return round(float(self.votes.sum()))
+
+    @property
+    def group_count(self) -> int:
+        return int(self.groups.max()) + 1
+
+
+def _fit(sample: _Sample, seed: int) -> tuple[OwnCalibration, FloatArray]:
+    """The calibration of all faces, and each face's probabilities by that of the other parts."""
+    offsets = sample.group_count >= OFFSETS_FROM
+
+    def fit(rows: BoolArray) -> OwnCalibration:
+        logits, likelihoods = sample.logits[rows], sample.likelihoods[rows]
+        weight = independence(logits, likelihoods, sample.groups[rows])
+        return fit_calibration(logits, likelihoods, weight, offsets)
+
+    everyone = np.ones(len(sample.votes), dtype=np.bool_)
+    held_out = OwnCalibration().apply(sample.logits)
+    parts = split_groups(sample.group_count, seed)[sample.groups]
+    for part in np.unique(parts) if sample.group_count > 1 else ():
+        mine = parts == part
+        held_out[mine] = fit(~mine).apply(sample.logits[mine])
+    return fit(everyone), held_out
+
+
+def split_groups(groups: int, seed: int) -> IntArray:
+    """The part of each group: parts of equal size, at random."""
+    order = np.random.default_rng(seed).permutation(groups)
+    return (order % FOLDS).astype(np.int64)
+
+
+def _compare(
+    sample: _Sample,
+    before: FloatArray,
+    after: FloatArray,
+    weight: float,
+    resamples: int,
+    seed: int,
+) -> tuple[list[LabelledFigures], dict[str, float], dict[str, Interval]]:
+    """The figures of both, and the change with its paired interval: the same groups are drawn with
+    replacement for both."""
+    weights = _resampled(sample.groups, sample.group_count, resamples, seed)
+    once = np.ones((1, len(sample.votes)))
+    enough = sample.group_count >= 2
+    given = sample.votes.sum(axis=1).round().astype(np.int64)
+    figures, values, draws = [], [], []
+    for rows in (before, after):
+        terms = RightTerms.of(rows, sample.likelihoods)
+        values.append(
+            {name: float(each[0]) for name, each in _statistics(sample, rows, terms, once).items()}
+        )
+        draws.append(_statistics(sample, rows, terms, weights))
+        bins, bin_intervals = terms.bins(weight)
+        estimates = {
+            name: Estimate(value, shifted_interval(value, draws[-1][name]) if enough else None)
+            for name, value in values[-1].items()
+        }
+        floor = terms.floor(rows, given, resamples, seed)
+        figures.append(
+            LabelledFigures(
+                nll=estimates["nll"],
+                ece=Estimate(estimates["ece"].value, estimates["ece"].interval, floor),
+                accuracy=estimates["accuracy"],
+                confidence=float(terms.confidence.mean()),
+                bins=bins,
+                bin_intervals=bin_intervals,
+            )
+        )
+    change = {name: values[1][name] - values[0][name] for name in SUBJECTS}
+    intervals = {
+        name: shifted_interval(change[name], draws[1][name] - draws[0][name])
+        for name in SUBJECTS
+        if enough
+    }
+    return figures, change, intervals
+
+
+def _statistics(
+    sample: _Sample, rows: FloatArray, terms: RightTerms, weights: FloatArray
+) -> dict[str, FloatArray]:
+    losses = -log_likelihood(rows, sample.likelihoods)
+    return {
+        "nll": weights @ losses / weights.sum(axis=1),
+        "ece": terms.ece(weights),
+        "accuracy": terms.share(weights),
+    }
+
+
+def _resampled(groups: IntArray, count: int, resamples: int, seed: int) -> FloatArray:
+    """How often each face is drawn in each resample of the groups (resamples, n)."""
+    random = np.random.default_rng(seed)
+    drawn = random.multinomial(count, np.full(count, 1 / count), size=resamples)
+    weights: FloatArray = drawn[:, groups].astype(np.float64)
+    return weights
+
+
+def shifted_interval(value: float, draws: FloatArray) -> Interval:
+    """The middle 95 % of the draws, shifted so that their mean is the value: a resample, which
+    repeats faces, has a larger ECE than the sample (calib/resampling.py)."""
+    low, high = np.quantile(draws, QUANTILES) + (value - draws.mean())
+    return Interval(min(float(low), value), max(float(high), value))
