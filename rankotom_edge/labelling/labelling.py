@@ -15,7 +15,7 @@ from rankotom_edge.labelling.label_file import Label, LabelFile, check_rater
 from rankotom_edge.labelling.votes import LabelledModel, newest_labels
 
 MAX_EXPRESSIONS = 9  # a key each
-HOW_TO_GO_ON = "Nothing is lost: the same command goes on where you stopped."
+CANT_TELL = "can't tell"
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Labelling:
         expressions: Sequence[str],
         rater: str,
         *,
-        answers: Mapping[str, str | None],
+        given: Mapping[str, str | None],
         keep: Callable[[FaceToLabel, str | None], None],
         enough: int | None = None,
     ) -> None:
-        """``answers``: what the rater said of faces before, by key. ``keep`` puts an answer on the
-        disk; if it raises, the answer was not given.
+        """``given``: the rater's answers so far, by face. ``keep`` puts one on the disk; if it
+        raises, the answer was not given.
         """
         if len(expressions) > MAX_EXPRESSIONS:
             raise RankotomError(
@@ -74,66 +74,91 @@ class Labelling:
                 f"{MAX_EXPRESSIONS} only: labelling needs a model with fewer."
             )
         self.expressions, self.rater = tuple(expressions), check_rater(rater)
+        self.answers: dict[str, str | None] = {
+            str(number): name for number, name in enumerate(expressions, start=1)
+        }
+        self.answers |= {"0": None, "?": None}
         self.faces = tuple(sorted(faces, key=lambda face: _place(face.key, rater)))
         self.finished = False  # for now, or because nothing is missing
         keys = {face.key for face in faces}
-        self._answers = {
+        self._given = {
             key: answer
-            for key, answer in answers.items()
+            for key, answer in given.items()
             if key in keys and answer in (None, *expressions)
         }
         self._keep, self._enough = keep, enough
-        self._number = self._first_missing()
-
-    @property
-    def number(self) -> int:
-        """Of the face in sight, from 0; the number of faces once all have an answer."""
-        return self._number
+        self.number = self._first_missing()  # of the face in sight, from 0
 
     @property
     def face(self) -> FaceToLabel | None:
         """The one in sight; None once all have an answer."""
-        return self.faces[self._number] if self._number < len(self.faces) else None
+        return self.faces[self.number] if self.number < len(self.faces) else None
 
     @property
-    def answered(self) -> bool:
-        """Whether the face in sight has an answer already: the rater went back to it."""
-        return self.face is not None and self.face.key in self._answers
+    def complete(self) -> bool:
+        return len(self._given) == len(self.faces)
 
     @property
-    def earlier(self) -> str | None:
-        """That answer. None if the rater could not tell."""
-        return None if self.face is None else self._answers.get(self.face.key)
+    def said(self) -> str | None:
+        """The answer that the face in sight has already, if the rater went back to it."""
+        return self._said(self.number)
+
+    @property
+    def said_before(self) -> str | None:
+        """The answer that ``back`` leads to; None at the first face."""
+        return self._said(self.number - 1)
 
     @property
     def progress(self) -> Progress:
         return Progress(
-            done=len(self._answers),
+            done=len(self._given),
             total=len(self.faces),
-            cannot_tell=sum(answer is None for answer in self._answers.values()),
+            cannot_tell=sum(answer is None for answer in self._given.values()),
             enough=self._enough,
         )
 
-    def answer(self, expression: str | None) -> None:
-        """None: the rater cannot tell. Goes on to the first face without an answer."""
+    @property
+    def parting(self) -> str:
+        """What a rater reads who has finished."""
+        if self.complete:
+            return f"Thank you, {self.rater}: {self.progress.words}."
+        return (
+            f"{self.progress.words}. Nothing is lost: start the same command again to go on with "
+            "the next face."
+        )
+
+    def press(self, key: str) -> bool:
+        """The keys of every view. False if the key means nothing here."""
+        if self.finished:
+            return False
+        if key in ("q", "esc") or (key == "enter" and self.complete):
+            self.finished = True
+        elif key in ("b", "backspace"):
+            self.number = max(0, self.number - 1)
+        elif key in self.answers:
+            self._answer(self.answers[key])
+        else:
+            return False
+        return True
+
+    def _answer(self, expression: str | None) -> None:
+        """Goes on to the first face without an answer."""
         face = self.face
-        if face is None or self.finished:
+        if face is None:
             return
-        if not self.answered or self._answers[face.key] != expression:
+        if face.key not in self._given or self._given[face.key] != expression:
             self._keep(face, expression)
-            self._answers[face.key] = expression
-        self._number = self._first_missing()
+            self._given[face.key] = expression
+        self.number = self._first_missing()
 
-    def back(self) -> None:
-        """To the face before, to change its answer."""
-        self._number = max(0, self._number - 1)
-
-    def finish(self) -> None:
-        self.finished = True
+    def _said(self, number: int) -> str | None:
+        if not 0 <= number < len(self.faces) or self.faces[number].key not in self._given:
+            return None
+        return self._given[self.faces[number].key] or CANT_TELL
 
     def _first_missing(self) -> int:
         for number, face in enumerate(self.faces):
-            if face.key not in self._answers:
+            if face.key not in self._given:
                 return number
         return len(self.faces)
 
@@ -158,8 +183,8 @@ def open_labelling(
             file.append(Label(*about, model.name, model.sha256, clock()))
 
         newest = newest_labels(file.labels, model)
-        answers = {key: label.expression for (key, who), label in newest.items() if who == rater}
-        yield Labelling(faces, model.expressions, rater, answers=answers, keep=keep, enough=enough)
+        given = {key: label.expression for (key, who), label in newest.items() if who == rater}
+        yield Labelling(faces, model.expressions, rater, given=given, keep=keep, enough=enough)
 
 
 def _place(key: str, rater: str) -> bytes:
