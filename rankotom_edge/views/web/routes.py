@@ -1,4 +1,4 @@
-"""The addresses that are served: the page, its streams, and the readings for other programs."""
+"""The addresses of the live view: the page, its streams, and the readings for other programs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -23,24 +22,13 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.views.display import Status
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.health import health
+from rankotom_edge.views.web.page_files import guarded_site
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
 from rankotom_edge.views.web.relay import Relay, Update
-from rankotom_edge.views.web.security import PAGE, RequestGuard
 from rankotom_edge.views.web.timeline import SECONDS, Timeline
 
-if TYPE_CHECKING:
-    from importlib.abc import Traversable
-
-FILES = {
-    "index.html": "text/html",
-    "style.css": "text/css",
-    "page.js": "text/javascript",
-    "faces.js": "text/javascript",
-    "charts.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
-REFUSED_PAGE = "refused.html"
+FILES = ("index.html", "page.js", "faces.js", "charts.js")
 BOUNDARY = "picture"
 # Per second and client. Chosen by eye for people, who see no difference above; for programs, every
 # frame of any camera.
@@ -80,12 +68,7 @@ class Routes:
         self._reading_event: tuple[object, bytes] = (None, b"")
 
     def app(self, address: Address) -> ASGIApp:
-        files = resources.files("rankotom_edge.views.web") / "page"
         routes = [
-            Route(PAGE if name == "index.html" else f"/{name}", _file(files / name, kind))
-            for name, kind in FILES.items()
-        ]
-        routes += [
             Route("/api/live", self.live),
             Route("/api/readings", self.readings),
             Route("/api/meta", self.meta),
@@ -95,8 +78,8 @@ class Routes:
         ]
         if self._site.video:
             routes.append(Route("/video", self.video))
-        refused = (files / REFUSED_PAGE).read_text(encoding="utf-8")
-        return RequestGuard(Starlette(routes=routes), address, refused)
+        folder = resources.files("rankotom_edge.views.web") / "page"
+        return guarded_site([folder / name for name in FILES], routes, address)
 
     async def sample_timeline(self) -> None:
         """Runs as long as the server."""
@@ -215,15 +198,6 @@ class Routes:
         """All clients wait for the same instants, so that one picture serves all of them."""
         interval = max(1 / rate, self._relay.streams / TOTAL_RATE)
         await asyncio.sleep(interval - time.monotonic() % interval)
-
-
-def _file(path: Traversable, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    content = path.read_bytes()
-
-    async def serve(request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return serve
 
 
 def _part(picture: bytes) -> bytes:

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Coroutine
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rankotom_edge.closing import Closing
 from rankotom_edge.views.web.address import Address
-from rankotom_edge.views.web.routes import Routes
 
 MAX_CONNECTIONS = 96  # all streams, and room for short requests; chosen by eye, like the others
 IDLE_SECONDS = 10.0  # for a whole request to arrive, the first one included
@@ -46,12 +47,17 @@ class Connection(H11Protocol):
 
 
 class Server(Closing):
-    """Serves from construction until it is closed."""
+    """Serves from construction until it is closed; ``beside`` runs as long, in the same thread."""
 
-    def __init__(self, address: Address, routes: Routes) -> None:
-        self._address, self._routes = address, routes
+    def __init__(
+        self,
+        address: Address,
+        app: ASGIApp,
+        beside: Callable[[], Coroutine[None, None, None]] | None = None,
+    ) -> None:
+        self._address, self._beside = address, beside
         config = uvicorn.Config(
-            routes.app(address),
+            app,
             http=Connection,
             ws="none",
             loop="asyncio",
@@ -81,8 +87,9 @@ class Server(Closing):
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        timeline = asyncio.create_task(self._routes.sample_timeline())
+        beside = None if self._beside is None else asyncio.create_task(self._beside())
         try:
             await self._server.serve([self._address.socket])
         finally:
-            timeline.cancel()
+            if beside is not None:
+                beside.cancel()

@@ -20,7 +20,8 @@ class WebView(Closing):
     def __init__(self, address: Address, site: Site) -> None:
         self._relay = Relay()
         self._keys: deque[str] = deque(maxlen=MAX_KEYS)
-        self._server = Server(address, Routes(site, self._relay, self._keys))
+        routes = Routes(site, self._relay, self._keys)
+        self._server = Server(address, routes.app(address), routes.sample_timeline)
 
     @property
     def closed(self) -> bool:
