@@ -87,6 +87,7 @@ class TimedReader:
 
     def __init__(self, reader: FrameReader, warm_up: int = WARM_UP) -> None:
         self.model, self.precision = reader.model, reader.precision
+        self.calibration = reader.calibration
         self._reader = reader
         self._warm_up_left = warm_up
         self._frames: list[FrameCost] = []

@@ -13,6 +13,7 @@ import typer
 from calib.errors import RankotomError
 from rankotom_edge import __version__
 from rankotom_edge.cli.bench import bench
+from rankotom_edge.cli.calibrate import calibrate
 from rankotom_edge.cli.camera import camera
 from rankotom_edge.cli.doctor import doctor
 from rankotom_edge.cli.drift import drift
@@ -27,7 +28,7 @@ from rankotom_edge.interrupts import install_end_handlers
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Live": (camera, replay),
-    "Calibration": (evaluate, drift),
+    "Calibration": (calibrate, evaluate, drift),
     "Models": (models, export, train),
     "This machine": (doctor, bench),
 }

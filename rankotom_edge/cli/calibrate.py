@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +17,7 @@ import typer
 from calib.errors import RankotomError
 from rankotom_edge.cli.output import ReportOptions, check_outputs, show, write_json
 from rankotom_edge.cli.view_options import exit_statuses
-from rankotom_edge.cli.web_options import WebOptions
+from rankotom_edge.cli.web_options import PageOptions, ReservedPort
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model import embedded
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.model.classifier import Classifier
 
 FROM, ASKING, KEPT = "Which faces", "Labelling", "What is kept"
-ENOUGH = 50  # faces to begin with: fewer settle nothing (python -m train.experiments.own_calibration)
+ENOUGH = (
+    50  # faces to begin with: fewer settle nothing (python -m train.experiments.own_calibration)
+)
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ def calibrate(
         typer.Option(metavar="MODEL", help="An embedded name or an [bold].onnx[/] file."),
     ] = embedded.DEFAULT,
     asking: AskingOptions,
-    web: WebOptions,
+    web: PageOptions,
     keeping: KeepingOptions,
     report: ReportOptions,
 ) -> None:
@@ -184,14 +188,13 @@ def calibrate(
     live = faces.live_source(folder)
     if asking.view != "web":
         web.check_unused()
-    if web.no_video:
-        raise typer.BadParameter("--no-video is for camera: nobody can label a face unseen")
     check_outputs(report.json, report.plot)
     port = web.reserve_port() if asking.view == "web" and not keeping.dry_run else None
 
     with delay_interrupts():
         from calib.reports.own_calibration import own_calibration_report
-        from calib.reports.own_calibration_plot import save_own_calibration
+        from calib.reports.own_calibration_plot import save_own_calibration_plot
+
         from calib.try_calibration import try_calibration
         from rankotom_edge.labelling.choose import choose_faces
         from rankotom_edge.labelling.kept_faces import keep_faces
@@ -206,20 +209,176 @@ def calibrate(
         classifier, notes = stack.enter_context(open_classifier(model, "cpu"))
         artifact = classifier.artifact
         judged = LabelledModel(artifact.card.name, artifact.sha256, artifact.card.labels)
-        gathered = gather(folder, live, faces, classifier)
+        gathered = gather(folder, live, faces.seconds, classifier)
         source = source_of(gathered, faces.of)
         chosen = choose_faces(gathered.faces, faces.faces)
         if keeping.keep_faces is not None:
             keep_faces(keeping.keep_faces, chosen, artifact, source)
         if asking.view != "none" and not keeping.dry_run:
             ask(chosen, judged, source, rater, port)
-        votes = votes_for(source, judged)
-        trial = try_calibration(votes.logits, votes.counts, votes.independent_groups)
-        notes += [*votes.left_out.words, *saving(trial, gathered, artifact, source, keeping)]
-        show(own_calibration_report(trial, votes.raters, artifact.card.name, source), report.json, notes)
+        votes = read_votes(source, judged)
+        trial = try_calibration(votes.logits, votes.counts, votes.groups)
+        if trial.verdict.passed and not keeping.dry_run:
+            notes.append(save(trial, gathered, artifact, source))
+        notes += remarks(votes, trial, keeping.dry_run)
+        name = artifact.card.name
+        show(own_calibration_report(trial, name, source, votes.raters), report.json, notes)
         if report.plot is not None:
-            save_own_calibration(trial, report.plot, f"{artifact.card.name}, {source}")
+            save_own_calibration_plot(trial, report.plot, name, source)
         if report.json is not None:
-            write_json(report.json, {"source": source, "model": artifact.summary()} | trial.as_json())
+            about = {"source": source, "model": artifact.summary(), "raters": list(votes.raters)}
+            write_json(report.json, about | trial.as_json())
     if not trial.verdict.passed:
         raise typer.Exit(1)
+
+
+def gather(
+    folder: Path | None, live: str | None, seconds: float | None, classifier: Classifier
+) -> Gathered:
+    from rankotom_edge.labelling.gather import gather_from_folder, gather_from_source
+    from rankotom_edge.sources import open_source
+
+    if live is None:
+        assert folder is not None
+        gathered = gather_from_folder(folder, classifier)
+    else:
+        if seconds is None and not sys.stdin.isatty():
+            raise typer.BadParameter("without a terminal, say how long to gather: --seconds N")
+        run = f"{datetime.now():%Y-%m-%dT%H-%M-%S}"
+        with open_source(live) as source:
+            gathered = gather_from_source(source, classifier, seconds, run)
+    if not gathered.faces:
+        raise RankotomError(
+            f"No face was found in {folder or gathered.source} for long enough to be labelled. "
+            "Come closer, give more light, or gather for longer."
+        )
+    return gathered
+
+
+def source_of(gathered: Gathered, given: str | None) -> str:
+    """The source's name, as ``camera`` has it."""
+    from rankotom_edge.sources.source_parser import parse_source
+
+    if given is not None:
+        return parse_source(given).name
+    if gathered.source is None:
+        raise RankotomError(
+            "Photos do not say which camera they are of. Add --for and its name, as you give it "
+            "to camera: --for 0"
+        )
+    return gathered.source
+
+
+def ask(
+    chosen: Sequence[FaceToLabel],
+    judged: LabelledModel,
+    source: str,
+    rater: str,
+    port: ReservedPort | None,
+) -> None:
+    from rankotom_edge.labelling.labelling import open_labelling
+    from rankotom_edge.labelling.terminal import label_in_terminal
+    from rankotom_edge.model.own_calibration import labels_path, make_calibrations_folder
+
+    path = labels_path(source, make_calibrations_folder())
+
+    def now() -> datetime:
+        return datetime.now().astimezone()
+
+    with open_labelling(path, chosen, judged, rater, enough=ENOUGH, clock=now) as labelling:
+        if port is None:
+            label_in_terminal(labelling)
+        else:
+            port.open_labelling_page(labelling)
+
+
+def read_votes(source: str, judged: LabelledModel) -> Votes:
+    """Of all the faces of this source that were ever labelled for this model."""
+    from rankotom_edge.labelling.label_file import read_labels
+    from rankotom_edge.labelling.votes import count_votes
+    from rankotom_edge.model.own_calibration import calibrations_folder, labels_path
+
+    path = labels_path(source, calibrations_folder())
+    votes = count_votes(read_labels(path) if path.exists() else (), judged)
+    if not votes.faces:
+        raise RankotomError(
+            f"No face of {source} has a label for {judged.name} yet. Label some in a terminal, or "
+            "with --view web."
+        )
+    return votes
+
+
+def save(trial: LabelTrial, gathered: Gathered, artifact: Artifact, source: str) -> str:
+    import numpy as np
+
+    from rankotom_edge.model.own_calibration import SavedCalibration, Usual, save_calibration
+
+    read = trial.calibration.apply(np.stack([face.logits for face in gathered.faces]))
+    calibration = SavedCalibration(
+        model=artifact.card.name,
+        sha256=artifact.sha256,
+        classes=artifact.card.labels,
+        source=source,
+        created=datetime.now().astimezone(),
+        trial=trial,
+        usual=Usual.of(read),
+    )
+    path = save_calibration(calibration, artifact)
+    return (
+        f"camera now uses this calibration for {source}. Undo: rankotom-edge calibrate --forget "
+        f"{shlex.quote(calibration_name(path))}"
+    )
+
+
+def remarks(votes: Votes, trial: LabelTrial, dry_run: bool) -> Iterator[str]:
+    yield from votes.left_out.words
+    if votes.people is not None:
+        yield (
+            f"these are different moments of only {votes.people} "
+            f"{'face' if votes.people == 1 else 'faces'}, so it is tested for these people alone"
+        )
+    if dry_run:
+        yield "nothing was written (--dry-run)"
+    elif not trial.verdict.passed:
+        yield "nothing was changed; the labels are kept, and the next ones are added to them"
+
+
+def list_calibrations() -> None:
+    from calib.reports.widgets import plain_table
+    from rankotom_edge.model.own_calibration import calibration_files, read_calibration
+
+    files = calibration_files()
+    if not files:
+        typer.echo("There is no calibration yet. To make one: rankotom-edge calibrate --device 0")
+        return
+    columns = ("name", "source", "model", "made", "faces", "temperature", "")
+    table = plain_table(*((column, "left") for column in columns))
+    for file in files:
+        found = read_calibration(file)
+        table.add_row(
+            calibration_name(file),
+            found.source,
+            found.model,
+            f"{found.created:%Y-%m-%d}",
+            str(found.trial.faces),
+            f"{found.trial.calibration.temperature:.2f}",
+            "" if found.expired is None else f"expired: {found.expired}",
+        )
+    show(table, None)
+
+
+def forget_calibration(name: str) -> None:
+    from rankotom_edge.model.own_calibration import calibration_files
+
+    files = {calibration_name(file): file for file in calibration_files()}
+    if name not in files:
+        known = ", ".join(files) or "none"
+        raise RankotomError(f"There is no calibration {name!r} here; there is: {known}.")
+    files[name].unlink()
+    typer.echo(f"{name} is forgotten: camera reads as the model was shipped. Its labels stay.")
+
+
+def calibration_name(file: Path) -> str:
+    from rankotom_edge.model.own_calibration import CALIBRATION
+
+    return file.name.removesuffix(CALIBRATION)

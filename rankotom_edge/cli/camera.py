@@ -170,7 +170,7 @@ class ReadingOptions:
         bool,
         typer.Option(
             "--no-calibration",
-            help="Read as the model was shipped, not as [bold]calibrate[/] made it for this camera.",
+            help="Ignore what [bold]calibrate[/] found for this camera.",
             rich_help_panel=MODEL,
         ),
     ] = False
@@ -215,7 +215,7 @@ def camera(
     shown = view.resolve(output.json)
     if shown != "web":
         web.check_unused()
-    port = web.reserve_port() if shown == "web" else None
+    port = web.reserve_port(video=not web.no_video) if shown == "web" else None
 
     with delay_interrupts():
         from rankotom_edge.live.build import open_classifier, open_reader

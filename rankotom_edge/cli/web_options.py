@@ -14,6 +14,7 @@ from rankotom_edge.cli.option_groups import given_options
 from rankotom_edge.closing import Closing
 
 if TYPE_CHECKING:
+    from rankotom_edge.labelling.labelling import Labelling
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.own_calibration import SavedCalibration
     from rankotom_edge.publish.prometheus import PrometheusSink
@@ -24,7 +25,7 @@ WEB = "The page of --view web"
 
 
 @dataclass(frozen=True)
-class WebOptions:
+class PageOptions:
     host: Annotated[
         str | None,
         typer.Option(
@@ -54,17 +55,13 @@ class WebOptions:
             rich_help_panel=WEB,
         ),
     ] = None
-    no_video: Annotated[
-        bool,
-        typer.Option("--no-video", help="Serve numbers without pictures.", rich_help_panel=WEB),
-    ] = False
 
     def check_unused(self) -> None:
         """For the other views, which have no use for these options."""
         for name in given_options(self):
             raise typer.BadParameter(f"{name} is for --view web")
 
-    def reserve_port(self) -> ReservedPort:
+    def reserve_port(self, video: bool = True) -> ReservedPort:
         """Called before a camera is opened: a port in use or a missing package shows at once."""
         with extra("web"):
             import rankotom_edge.publish.prometheus
@@ -73,7 +70,15 @@ class WebOptions:
 
         host = HOST if self.host is None else self.host
         port = PORT if self.port is None else self.port
-        return ReservedPort(listen(host, port, self.token_file), video=not self.no_video)
+        return ReservedPort(listen(host, port, self.token_file), video)
+
+
+@dataclass(frozen=True)
+class WebOptions(PageOptions):
+    no_video: Annotated[
+        bool,
+        typer.Option("--no-video", help="Serve numbers without pictures.", rich_help_panel=WEB),
+    ] = False
 
 
 class ReservedPort(Closing):
@@ -95,6 +100,16 @@ class ReservedPort(Closing):
         for link in self._address.links:
             print(f"The page: {link}", file=sys.stderr, flush=True)
         return view
+
+    def open_labelling_page(self, labelling: Labelling) -> None:
+        """Returns when the rater has finished."""
+        from rankotom_edge.labelling.web.label import label_in_browser
+
+        label_in_browser(
+            labelling,
+            self._address,
+            lambda link: print(f"Label here: {link}", file=sys.stderr, flush=True),
+        )
 
     def close(self) -> None:
         self._address.socket.close()

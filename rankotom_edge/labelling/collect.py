@@ -39,7 +39,7 @@ class Collector:
         image = latest.frame.image
         for reading in latest.readings:
             if reading.unreadable is None:
-                group = f"{self._run}, track {reading.track}"
+                group = f"{self._run}/track {reading.track}/minute {int(latest.frame.time // 60)}"
                 cut = partial(cut_face, image, reading.face, group, self._classifier)
                 self._episodes.add(reading.track, latest.frame.time, reading.top, cut)
 
@@ -85,7 +85,7 @@ def faces_of_session(session: Session, classifier: Classifier) -> list[FaceToLab
 
 
 def faces_of_photos(folder: Path, classifier: Classifier) -> list[FaceToLabel]:
-    """Each photograph is a group of its own; where each person has a folder, each folder."""
+    """Each photograph is a group of its own, in its person's where folders are people."""
     photos = find_photos(folder)
     by_person = folders_are_people(photo.relative_to(folder) for photo in photos)
     faces: dict[str, FaceToLabel] = {}
@@ -96,7 +96,8 @@ def faces_of_photos(folder: Path, classifier: Classifier) -> list[FaceToLabel]:
             if photo is None:
                 unreadable += 1
                 continue
-            group = str((path.parent if by_person else path).relative_to(folder))
+            group = path.relative_to(folder).as_posix()
+            group = group if by_person else group.replace("/", " ")
             for found in detector.detect(photo):
                 face = cut_face(photo, found, group, classifier)
                 faces.setdefault(face.key, face)

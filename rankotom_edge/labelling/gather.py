@@ -59,9 +59,7 @@ def gather_from_source(
     model says: that would tell the rater."""
     collector = Collector(classifier, run)
     with ExitStack() as stack:
-        reader = stack.enter_context(
-            open_reader(classifier, stills=source.photographs)
-        )
+        reader = stack.enter_context(open_reader(classifier, stills=source.photographs))
         view = stack.enter_context(GatheringView(collector, source.name))
         stats = RunStats(time.monotonic())
         run_loop(source, reader, view, KeyActions(), stats, Stop(None, seconds), [collector])

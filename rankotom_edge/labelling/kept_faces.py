@@ -29,9 +29,7 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 UNREADABLE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
 
-def keep_faces(
-    folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact, source: str
-) -> None:
+def keep_faces(folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact, source: str) -> None:
     """Into a new or empty folder: faces of two cameras must not be mixed."""
     try:
         folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)

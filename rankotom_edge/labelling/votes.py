@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.arrays import FloatArray, IntArray
 from calib.errors import RankotomError
+from calib.trial_gate import FEWEST_GROUPS
 from rankotom_edge.labelling.label_file import Label
 
 NO_VOTE = -1  # was not asked, or cannot tell
@@ -54,6 +55,7 @@ class Votes:
 
     faces: tuple[str, ...]  # keys
     groups: IntArray  # (n,): equal numbers, equal groups
+    people: int | None  # tracks or folders, where the groups are only moments of them
     logits: FloatArray  # (n, k)
     raters: tuple[str, ...]
     by_rater: IntArray  # (n, raters): the index of an expression, or NO_VOTE
@@ -104,7 +106,10 @@ def count_votes(
         assert label.expression is not None
         by_rater[row, raters.index(label.rater)] = model.expressions.index(label.expression)
         logits[row], groups[row] = label.logits, label.group
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    people = [group.rpartition("/")[0] or group for group in groups]
+    enough = len(set(people)) >= FEWEST_GROUPS
+    names = people if enough else groups
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     others = {key for key, _ in newest} - set(faces) if faces is not None else set()
     left_out = LeftOut(
         other_models=sum(label.sha256 != model.sha256 for label in labels),
@@ -114,7 +119,8 @@ def count_votes(
     )
     return Votes(
         faces=keys,
-        groups=np.array([numbers[group] for group in groups], np.int64),
+        groups=np.array([numbers[name] for name in names], np.int64),
+        people=None if enough or people == groups else len(set(people)),
         logits=logits,
         raters=raters,
         by_rater=by_rater,

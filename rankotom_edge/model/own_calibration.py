@@ -186,7 +186,7 @@ def labels_path(source: str, folder: Path) -> Path:
     return folder / f"{_file_name(source)}{LABELS}"
 
 
-def list_calibrations() -> list[Path]:
+def calibration_files() -> list[Path]:
     return sorted(calibrations_folder().glob(f"*{CALIBRATION}"))
 
 

@@ -33,7 +33,9 @@ def test_a_session_gives_the_same_faces_as_the_live_loop_up_to_its_jpegs(
         live.write(each)
     recorded = faces_of_session(read_session(recordings), Classifier(fp32))
     assert 5 <= len(recorded) <= 65
-    assert {each.group for each in recorded} == {f"{next(recordings.iterdir()).name}, track 1"}
+    assert {each.group for each in recorded} == {
+        f"{next(recordings.iterdir()).name}/track 1/minute {minute}" for minute in (0, 1)
+    }
     for one, other in zip(recorded, live.faces(), strict=True):
         assert np.abs(softmax([one.logits]) - softmax([other.logits])).max() < 0.1
 
@@ -104,7 +106,10 @@ def test_photos_of_a_person_in_a_folder_are_one_group(tmp_path: Path, fp32: Arti
     for number in range(12):
         (tmp_path / f"person {number}").mkdir()
         (tmp_path / f"person {number}" / "empty.png").write_bytes(b"")
-    assert {each.group for each in faces_of_photos(tmp_path, Classifier(fp32))} == {"ada"}
+    assert {each.group for each in faces_of_photos(tmp_path, Classifier(fp32))} == {
+        "ada/0.png",
+        "ada/1.png",
+    }
 
 
 def test_photos_without_a_face_are_an_error_that_says_what_to_give(
