@@ -7,6 +7,7 @@ import csv
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,15 @@ def _interruptible() -> None:
     child inherits that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _no_own_calibration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A calibration of whoever runs the tests would change what the model says, and tests that
+    calibrate leave nothing in their home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("own")))
+        yield
 
 
 class Watch:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from calib.errors import RankotomError
 from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.view_options import (
     OUTPUT,
@@ -306,8 +307,12 @@ def expire_own(artifact: "Artifact", own: "SavedCalibration | None", drift: "Dri
     """It stays in use until the run ends; every view says that it has expired."""
     from rankotom_edge.model.own_calibration import expire_calibration
 
-    if own is not None:
+    if own is None:
+        return
+    try:
         expire_calibration(artifact, own, f"{drift.cause} since {drift.since:%Y-%m-%d %H:%M}")
+    except RankotomError as error:  # a full disk is no reason to stop reading
+        print(f"note: {error}", file=sys.stderr)
 
 
 def print_cameras() -> None:

@@ -62,7 +62,7 @@ class Label:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Label:
         """Raises ValueError, KeyError or RankotomError for what ``as_json`` does not write."""
-        if saved["format"] != FORMAT:
+        if saved["format"] is True or saved["format"] != FORMAT:
             raise ValueError(f"format {saved['format']!r}; this version reads {FORMAT}")
         expression = saved["label"]
         time = datetime.fromisoformat(_text(saved, "time"))
@@ -151,11 +151,10 @@ def _open(path: Path, flags: int) -> BinaryIO:
     except (OSError, ValueError) as error:
         words = getattr(error, "strerror", None) or error
         raise RankotomError(f"Cannot open the label file {path}: {words}.") from error
-    file = open(number, "r+b" if flags & os.O_RDWR else "rb", buffering=0)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(number).st_mode):
-        file.close()
+        os.close(number)
         raise RankotomError(f"{path} is no ordinary file, so it cannot hold labels.")
-    return file
+    return open(number, "r+b" if flags & os.O_RDWR else "rb", buffering=0)
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

@@ -15,6 +15,7 @@ from rankotom_edge.labelling.label_file import Label, LabelFile, check_rater
 from rankotom_edge.labelling.votes import LabelledModel, newest_labels
 
 MAX_EXPRESSIONS = 9  # a key each
+QUESTION = "Which expression does this face show?"
 CANT_TELL = "can't tell"
 
 
@@ -22,13 +23,8 @@ CANT_TELL = "can't tell"
 class Progress:
     done: int
     total: int
-    cannot_tell: int  # of those done
+    cannot_tell: int  # of those done; the statistics cannot use them
     enough: int | None  # labels to begin with; None if there is no such number
-
-    @property
-    def labels(self) -> int:
-        """Faces with an expression: what the statistics can use."""
-        return self.done - self.cannot_tell
 
     @property
     def to_go(self) -> int:
@@ -40,11 +36,9 @@ class Progress:
         words = f"{self.done} of {self.total} {'face' if self.total == 1 else 'faces'}"
         if self.to_go:
             words += f", {self.to_go} to go"
-        if self.cannot_tell:
-            words += f", {self.cannot_tell} can't tell"
         if self.enough is not None:
-            enough = self.labels >= self.enough
-            words += "; enough to begin" if enough else f"; enough to begin from {self.enough}"
+            begin = self.enough + self.cannot_tell
+            words += "; enough to begin" + (f" from {begin}" if self.done < begin else "")
         return words
 
 
@@ -118,14 +112,17 @@ class Labelling:
         )
 
     @property
-    def parting(self) -> str:
-        """What a rater reads who has finished."""
-        if self.complete:
-            return f"Thank you, {self.rater}: {self.progress.words}."
-        return (
-            f"{self.progress.words}. Nothing is lost: start the same command again to go on with "
-            "the next face."
-        )
+    def summary(self) -> str:
+        """What a rater reads who has finished, or has nothing left to answer."""
+        progress = self.progress
+        if not self.complete:
+            return (
+                f"{progress.words}. Nothing is lost: start the same command again to go on with "
+                "the next face."
+            )
+        if progress.total == 1:
+            return "The face has an answer."
+        return f"All {progress.total} faces have an answer."
 
     def press(self, key: str) -> bool:
         """The keys of every view. False if the key means nothing here."""

@@ -12,6 +12,8 @@ ESCAPE = 0x1B
 # Esc sends one byte, and an arrow key a sequence that starts with the same byte. The rest follows
 # at once, over SSH in the same packet. Seconds, chosen by eye.
 ESCAPE_WAIT = 0.03
+# Terminals send either byte for backspace.
+NAMES = {" ": "space", "?": "?", "\n": "enter", "\x7f": "backspace", "\b": "backspace"}
 
 
 def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
@@ -34,8 +36,8 @@ def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
             place = end
             continue
         character = chr(pressed[place]).lower()
-        if character == " ":
-            names.append("space")
+        if character in NAMES:
+            names.append(NAMES[character])
         elif character.isascii() and character.isalnum():
             names.append(character)
         place += 1

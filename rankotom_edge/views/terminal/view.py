@@ -22,10 +22,15 @@ REFRESH_SECONDS = 1 / 12  # by eye: nobody reads faster, and a slow connection c
 COLOURS_FOR_PICTURES = ("truecolor", "256")
 
 
-def _console() -> Console:
+def screen_console() -> Console:
     """Without COLUMNS and LINES: if a shell exports them, rich would not notice a resize."""
     fixed = ("COLUMNS", "LINES")
     return Console(_environ={name: os.environ[name] for name in os.environ if name not in fixed})
+
+
+def shows_pictures(console: Console) -> bool:
+    enough = console.color_system in COLOURS_FOR_PICTURES
+    return enough and not console.options.ascii_only
 
 
 class TerminalView:
@@ -47,7 +52,7 @@ class TerminalView:
         """``keys``: the stream to read them from; standard input by default."""
         self._reliability = Reliability(model.evaluation)
         self._picture = picture
-        self._console = _console() if console is None else console
+        self._console = screen_console() if console is None else console
         self._keyboard = Keyboard(keys)
         self._live = Live(console=self._console, screen=True, auto_refresh=False)
         self._clock = clock
@@ -69,7 +74,7 @@ class TerminalView:
             (width, height),
             order=self._order,
             picture=self._picture,
-            colours=self._has_colours(),
+            colours=shows_pictures(self._console),
         )
         self._live.update(page, refresh=True)
 
@@ -78,10 +83,6 @@ class TerminalView:
         while (key := self._keyboard.key()) == "p":
             self._picture = not self._picture
         return key
-
-    def _has_colours(self) -> bool:
-        enough = self._console.color_system in COLOURS_FOR_PICTURES
-        return enough and not self._console.options.ascii_only
 
     def __enter__(self) -> TerminalView:
         with ExitStack() as stack:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import re
 import shlex
-import shutil
-import subprocess
 import sys
 import time
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,6 @@ from rich.console import Console
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.views.terminal.view import REFRESH_SECONDS, TerminalView
 
-ROOT = Path(__file__).parents[4]
 PATIENCE = 30.0
 
 PROGRAM = f"""
@@ -49,48 +45,11 @@ print("left by", last)
 """
 
 
-class Tmux:
-    """A terminal of 80 columns and 24 lines that runs the program."""
-
-    def __init__(self, folder: Path) -> None:
-        self._command = ["tmux", "-L", f"rankotom-{uuid.uuid4().hex[:8]}", "-f", "/dev/null"]
-        program = folder / "program.py"
-        program.write_text(PROGRAM)
-        place = f"cd {shlex.quote(str(ROOT))}"
-        # Some shells export the size they started with.
-        settings = "COLUMNS=80 LINES=24 PYTHONPATH=.:$PYTHONPATH"
-        run = f"{settings} {sys.executable} {shlex.quote(str(program))}"
-        self.run("new-session", "-d", "-x", "80", "-y", "24", f"{place}; {run}; stty -a; sleep 60")
-
-    def run(self, *command: str) -> str:
-        done = subprocess.run([*self._command, *command], capture_output=True, text=True)
-        return done.stdout
-
-    def lines(self) -> list[str]:
-        return self.run("capture-pane", "-p").splitlines()
-
-    def wait_for(self, *words: str, lines: int = 24) -> list[str]:
-        """The screen, once it has this many lines and all these words."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            shown = self.lines()
-            page = "\n".join(shown)
-            if len(shown) == lines and all(word in page for word in words):
-                return shown
-            time.sleep(0.05)
-        raise AssertionError(f"no {words!r} in:\n" + "\n".join(self.lines()))
-
-    def press(self, *keys: str) -> None:
-        self.run("send-keys", *keys)
-
-
 @pytest.fixture
-def tmux(tmp_path: Path) -> Iterator[Tmux]:
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
-    terminal = Tmux(tmp_path)
-    yield terminal
-    terminal.run("kill-server")
+def tmux(open_tmux: Callable[..., Any], tmp_path: Path) -> Any:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    return open_tmux(f"{sys.executable} {shlex.quote(str(program))}", 80, 24)
 
 
 def assert_restored(lines: list[str]) -> None:
@@ -101,7 +60,7 @@ def assert_restored(lines: list[str]) -> None:
     assert "contempt" not in state
 
 
-def test_it_shows_bars_takes_keys_and_gives_the_terminal_back(tmux: Tmux) -> None:
+def test_it_shows_bars_takes_keys_and_gives_the_terminal_back(tmux: Any) -> None:
     page = tmux.wait_for("contempt", "camera 0")
     assert "83 %" in page[1]
     assert "camera 0" in page[23]
@@ -116,7 +75,7 @@ def test_it_shows_bars_takes_keys_and_gives_the_terminal_back(tmux: Tmux) -> Non
     assert_restored(tmux.lines())
 
 
-def test_it_follows_the_size_of_the_terminal(tmux: Tmux) -> None:
+def test_it_follows_the_size_of_the_terminal(tmux: Any) -> None:
     tmux.wait_for("contempt", "h help")
     tmux.run("resize-window", "-x", "50", "-y", "14")
     end = time.monotonic() + PATIENCE
@@ -129,7 +88,7 @@ def test_it_follows_the_size_of_the_terminal(tmux: Tmux) -> None:
 
 @pytest.mark.parametrize(("key", "words"), [("C-c", "interrupted"), ("x", "on purpose")])
 def test_it_gives_the_terminal_back_after_an_interrupt_and_an_error(
-    tmux: Tmux, key: str, words: str
+    tmux: Any, key: str, words: str
 ) -> None:
     tmux.wait_for("contempt", "h help")
     tmux.press(key)
