@@ -26,7 +26,7 @@ CHI_SQUARE = 3.8415  # twice the fall of the log-likelihood at the ends of a 95 
 
 @dataclass(frozen=True, eq=False)
 class RightTerms:
-    """u and w of each face (n,), or of each face in each resample (resamples, n); confidence (n,)."""
+    """u and w (n,), or of each resample (resamples, n), and the confidence (n,)."""
 
     right: FloatArray
     wrong: FloatArray
