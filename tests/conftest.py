@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from calib.emotions import EMOTIONS
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.card import ModelCard
+    from rankotom_edge.model.own_calibration import SavedCalibration
     from train.networks import ResNet
 
 # A machine that others share takes its time now and then.
@@ -103,6 +105,32 @@ def fp32() -> Artifact:
     from rankotom_edge.model.artifact import load_artifact
 
     return load_artifact("ferplus-fp32")
+
+
+@pytest.fixture(scope="session")
+def own_calibration(fp32: Artifact) -> SavedCalibration:
+    """Of a camera before which the model is twice too sure, by 150 faces with two labels each."""
+    from calib.rater import vote_matrix
+    from calib.temperature import softmax
+    from calib.try_calibration import try_calibration
+    from rankotom_edge.model.own_calibration import SavedCalibration, Usual
+
+    random = np.random.default_rng(0)
+    logits = 4 * random.normal(size=(150, 8))
+    matrix = vote_matrix(8)
+    truth = [random.choice(8, p=each) for each in softmax(logits / 2)]
+    votes = np.stack([random.multinomial(2, matrix[each]) for each in truth])
+    trial = try_calibration(logits, votes, np.arange(150))
+    assert trial.verdict.passed
+    return SavedCalibration(
+        model=fp32.card.name,
+        sha256=fp32.sha256,
+        classes=fp32.card.labels,
+        source="camera 0",
+        created=datetime(2026, 11, 18, 10, 42, tzinfo=timezone.utc),
+        trial=trial,
+        usual=Usual.of(trial.calibration.apply(logits)),
+    )
 
 
 @pytest.fixture(scope="session")

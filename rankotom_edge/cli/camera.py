@@ -281,7 +281,8 @@ def camera(
             else port.open_page(artifact, metrics, own)
         )
         expire = partial(expire_own, artifact, own)
-        monitor = DriftMonitor(artifact.card, own=own, on_drift=expire)
+        usual = None if own is None else own.usual
+        monitor = DriftMonitor(artifact.card, usual=usual, on_drift=expire)
         stop = Stop(source.frames, source.seconds)
         run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor)
 

@@ -6,6 +6,7 @@ embedded model lies inside the installed package.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -166,8 +167,8 @@ def find_calibration(artifact: Artifact, source: str) -> SavedCalibration | None
     if not path.exists():
         return None
     found = read_calibration(path)
-    # A long source name is cut in the file's name, so two may share a file.
-    matches = found.source == source and found.sha256 == artifact.sha256
+    # A file that was renamed or copied is not of this model and source.
+    matches = (found.source, found.sha256) == (source, artifact.sha256)
     return found if matches and found.classes == artifact.card.labels else None
 
 
@@ -214,7 +215,11 @@ def _write(path: Path, calibration: SavedCalibration) -> None:
 
 
 def _file_name(source: str) -> str:
-    return quote(source, safe=" ")[:MAX_NAME]
+    """Readable; the hash keeps names apart that are cut."""
+    name = quote(source, safe=" ")
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[:MAX_NAME]}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
 
 
 def _counts(saved: Mapping[str, Any], name: str) -> tuple[int, ...]:

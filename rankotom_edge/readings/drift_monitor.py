@@ -34,7 +34,7 @@ import numpy as np
 from calib.metrics import BINS
 from rankotom_edge.faces.quality import POOR
 from rankotom_edge.model.card import MeasuredModel
-from rankotom_edge.model.own_calibration import SavedCalibration
+from rankotom_edge.model.own_calibration import Usual
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.readings.population_shift import (
     LARGE_SHIFT,
@@ -113,9 +113,7 @@ class Reference:
         )
 
     @classmethod
-    def of_own(cls, calibration: SavedCalibration) -> Reference:
-        """Of all the faces that were found when the user calibrated."""
-        usual = calibration.usual
+    def of_source(cls, usual: Usual) -> Reference:
         return cls(
             upper_edges=tuple((number + 1) / BINS for number in range(BINS)),
             confidences=np.array(usual.confidences, np.int64),
@@ -152,11 +150,12 @@ class DriftMonitor:
         self,
         model: MeasuredModel,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
-        own: SavedCalibration | None = None,
+        usual: Usual | None = None,
         on_drift: Callable[[DriftStatus], None] = lambda status: None,
     ) -> None:
-        """``on_drift`` is called once for each drift, when it is noticed."""
-        self._reference = Reference.of(model) if own is None else Reference.of_own(own)
+        """``usual``: of the source itself, where the user calibrated on it. ``on_drift`` is called
+        once for each drift, when it is noticed."""
+        self._reference = Reference.of(model) if usual is None else Reference.of_source(usual)
         self._clock, self._on_drift = clock, on_drift
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)

@@ -11,8 +11,9 @@ import pytest
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.frame import Frame
 from rankotom_edge.live.reader import Reader
-from rankotom_edge.model.artifact import load_artifact
+from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.own_calibration import SavedCalibration
 from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
@@ -64,6 +65,22 @@ def test_a_photograph_is_read_at_once_and_every_time_as_a_new_face(detector: Fac
         assert reading.top == "happiness"
         tracks.append(reading.track)
     assert len(set(tracks)) == 2
+
+
+def test_a_calibration_on_own_faces_changes_confidence_and_the_confidence_needed(
+    detector: FaceDetector, fp32: Artifact, own_calibration: SavedCalibration
+) -> None:
+    frame = Frame(load_portrait(), 0, 0.0, 0.0)
+    classifier = Classifier(fp32)
+    shipped = Reader(detector.detect, classifier, ErrorBudget(), stills=True)
+    own = Reader(detector.detect, classifier, ErrorBudget(), stills=True, own=own_calibration)
+    (before,), (after,) = shipped.read(frame).readings, own.read(frame).readings
+    np.testing.assert_allclose(after.raw, own_calibration.apply(np.log(before.raw)), atol=1e-5)
+    assert after.top == before.top
+    assert after.confidence < before.confidence
+    assert after.needed != before.needed
+    assert after.set_rule is None
+    assert (shipped.calibration, own.calibration) == (None, "calibrated on 150 own faces")
 
 
 def test_a_smaller_error_budget_needs_more_confidence(detector: FaceDetector) -> None:

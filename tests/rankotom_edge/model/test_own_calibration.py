@@ -3,20 +3,15 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
-from datetime import datetime, timezone
 
 import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from calib.label_trial import LabelTrial
-from calib.rater import vote_matrix
 from calib.temperature import softmax
-from calib.try_calibration import try_calibration
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.own_calibration import (
     SavedCalibration,
-    Usual,
     calibration_files,
     expire_calibration,
     find_calibration,
@@ -28,66 +23,38 @@ from rankotom_edge.model.own_calibration import (
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.error_budget import ErrorBudget
 
-MADE = datetime(2026, 11, 18, 10, 42, tzinfo=timezone.utc)
-
-
-@pytest.fixture(scope="module")
-def trial() -> LabelTrial:
-    """Of a model that is twice too sure, by 150 faces with two labels each."""
-    random = np.random.default_rng(0)
-    logits = 4 * random.normal(size=(150, 8))
-    matrix = vote_matrix(8)
-    truth = [random.choice(8, p=each) for each in softmax(logits / 2)]
-    votes = np.stack([random.multinomial(2, matrix[each]) for each in truth])
-    tried = try_calibration(logits, votes, np.arange(150))
-    assert tried.verdict.passed
-    return tried
-
-
-@pytest.fixture
-def calibration(trial: LabelTrial, fp32: Artifact) -> SavedCalibration:
-    return SavedCalibration(
-        model=fp32.card.name,
-        sha256=fp32.sha256,
-        classes=fp32.card.labels,
-        source="camera 0",
-        created=MADE,
-        trial=trial,
-        usual=Usual.of(softmax(np.random.default_rng(1).normal(size=(70, 8)))),
-    )
-
 
 def test_a_calibration_is_found_again_for_its_model_and_its_source_alone(
-    calibration: SavedCalibration, fp32: Artifact
+    own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
-    path = save_calibration(calibration, fp32)
+    path = save_calibration(own_calibration, fp32)
     found = find_calibration(fp32, "camera 0")
     assert found is not None
-    assert found.as_json() == calibration.as_json()
+    assert found.as_json() == own_calibration.as_json()
     assert calibration_files() == [path]
     assert find_calibration(fp32, "camera 1") is None
     assert find_calibration(replace(fp32, sha256="0" * 64), "camera 0") is None
 
 
-def test_it_is_private(calibration: SavedCalibration, fp32: Artifact) -> None:
-    path = save_calibration(calibration, fp32)
+def test_it_is_private(own_calibration: SavedCalibration, fp32: Artifact) -> None:
+    path = save_calibration(own_calibration, fp32)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_model_that_is_too_sure_becomes_less_sure(calibration: SavedCalibration) -> None:
+def test_a_model_that_is_too_sure_becomes_less_sure(own_calibration: SavedCalibration) -> None:
     logits = np.array([[4.0, 1, 0, 0, 0, 0, 0, 0]])
-    before, after = softmax(logits).max(), calibration.apply(logits).max()
+    before, after = softmax(logits).max(), own_calibration.apply(logits).max()
     assert after < before - 0.1
-    assert 1.5 < calibration.trial.calibration.temperature < 2.5
+    assert 1.5 < own_calibration.trial.calibration.temperature < 2.5
 
 
 def test_marks_and_budgets_come_from_the_user_s_own_faces(
-    calibration: SavedCalibration, fp32: Artifact
+    own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
-    measured = calibration.measured_model(fp32.card)
+    measured = own_calibration.measured_model(fp32.card)
     assert measured.evaluation.n == 150
-    assert measured.evaluation.metrics["ece"] == calibration.trial.after.ece
+    assert measured.evaluation.metrics["ece"] == own_calibration.trial.after.ece
     own, shipped = Reliability(measured.evaluation), Reliability(fp32.card.evaluation)
     assert own.at(0.9) != shipped.at(0.9)
     # Too few faces for the lower bars and for what holds with 95 % confidence.
@@ -97,9 +64,9 @@ def test_marks_and_budgets_come_from_the_user_s_own_faces(
         ErrorBudget(overall=0.05).confidence_needed(measured.evaluation)
 
 
-def test_an_expired_one_says_why(calibration: SavedCalibration, fp32: Artifact) -> None:
-    save_calibration(calibration, fp32)
-    expire_calibration(fp32, calibration, "light is low since 2026-11-18 10:42")
+def test_an_expired_one_says_why(own_calibration: SavedCalibration, fp32: Artifact) -> None:
+    save_calibration(own_calibration, fp32)
+    expire_calibration(fp32, own_calibration, "light is low since 2026-11-18 10:42")
     found = find_calibration(fp32, "camera 0")
     assert found is not None
     assert found.expired == "light is low since 2026-11-18 10:42"
@@ -109,9 +76,9 @@ def test_an_expired_one_says_why(calibration: SavedCalibration, fp32: Artifact) 
     "source", ["../../../etc/passwd", "rtsp://cam:554/a?b=1&c=2", "a\nb", "grüße", "x" * 5000]
 )
 def test_any_name_of_a_source_becomes_a_file_in_the_folder(
-    source: str, calibration: SavedCalibration, fp32: Artifact
+    source: str, own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
-    path = save_calibration(replace(calibration, source=source), fp32)
+    path = save_calibration(replace(own_calibration, source=source), fp32)
     folder = make_calibrations_folder()
     assert path.resolve().parent == folder.resolve()
     assert labels_path(source, folder).parent == folder
@@ -121,10 +88,10 @@ def test_any_name_of_a_source_becomes_a_file_in_the_folder(
 
 
 def test_two_long_names_with_the_same_start_are_not_confused(
-    calibration: SavedCalibration, fp32: Artifact
+    own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
     one, other = "x" * 500 + "1", "x" * 500 + "2"
-    save_calibration(replace(calibration, source=one), fp32)
+    save_calibration(replace(own_calibration, source=one), fp32)
     assert find_calibration(fp32, other) is None
     folder = make_calibrations_folder()
     assert labels_path(one, folder) != labels_path(other, folder)
@@ -148,9 +115,9 @@ def test_two_long_names_with_the_same_start_are_not_confused(
     ],
 )
 def test_a_damaged_file_is_one_clear_error_that_says_how_to_remove_it(
-    damage: object, calibration: SavedCalibration, fp32: Artifact
+    damage: object, own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
-    path = save_calibration(calibration, fp32)
+    path = save_calibration(own_calibration, fp32)
     assert callable(damage)
     path.write_bytes(damage(json.loads(path.read_text())))
     with pytest.raises(RankotomError, match="not as rankotom-edge writes it") as raised:

@@ -26,6 +26,7 @@ from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.card import CropContract, MeasuredModel
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.model.own_calibration import Usual
 from rankotom_edge.readings.drift_monitor import (
     MIN_FACES,
     OTHER_EXPRESSIONS,
@@ -185,6 +186,22 @@ def test_confidence_that_moves_in_the_dark_is_reported_with_its_start(
     assert drift.cause == "light is low"
     assert states[-1].since == began
     assert states[-1].as_json()["since"] == began.isoformat()
+
+
+def test_what_is_usual_for_a_source_is_what_was_seen_there(model: MeasuredModel) -> None:
+    """Its faces are less sure than those of the model's file, and were so when it was calibrated:
+    no alarm. When they become as sure as the file's, in the dark, that is one."""
+    random = np.random.default_rng(2)
+    usual = Usual.of(sharpened(drawn(HELD_OUT.probabilities, 400, random), 0.4))
+    noticed: list[DriftStatus] = []
+    device = Device(model)
+    device.monitor = DriftMonitor(model, lambda: device.now, usual=usual, on_drift=noticed.append)
+    rows = sharpened(drawn(HELD_OUT.probabilities, 200, random), 0.4)
+    assert device.sees(with_quality(rows, DARK))[-1].kind == "steady"
+    assert noticed == []
+    rows = drawn(HELD_OUT.probabilities, 2 * WINDOW, random)
+    assert device.sees(with_quality(rows, DARK))[-1].kind == "drifted"
+    assert [status.cause for status in noticed] == ["light is low"]
 
 
 def test_the_start_of_a_drift_outlasts_the_window(device: Device) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.presenter import (
     Message,
+    drift_words,
     frame_rate,
     model_words,
     picture_message,
@@ -111,3 +113,16 @@ def test_what_is_not_known_yet_is_a_dash(showing: Any) -> None:
 def test_the_precision_is_not_repeated_after_a_name_that_has_it(showing: Any) -> None:
     assert model_words(showing.status) == "ferplus-fp32"
     assert model_words(replace(showing.status, model="edge", precision="fp16")) == "edge fp16"
+
+
+def test_every_view_says_that_a_calibration_on_own_faces_is_used_and_when_it_has_expired(
+    showing: Any,
+) -> None:
+    status = replace(showing.display(None).status, calibration="calibrated on 150 own faces")
+    assert model_words(status).endswith(", calibrated on 150 own faces")
+    words = "confidence has drifted: light is low since 10:42"
+    drift = DriftStatus("drifted", 0.3, 80, words, "light is low", None)
+    assert drift_words(replace(status, drift=drift)) == (
+        f"{words}; the calibration on own faces has expired"
+    )
+    assert drift_words(replace(status, drift=drift, calibration=None)) == words
