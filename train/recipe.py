@@ -241,7 +241,7 @@ STUDENT_4 = replace(
     name="student-4",
     targets="votes",
     distil=0.75,
-    epochs=16,
+    epochs=14,
     learning_rate=3e-4,
     seed=7,
 )

@@ -22,6 +22,8 @@ from rankotom_edge.sources.image_files import read_image
 
 PICTURE = 192  # pixels of the picture for the person, each way; chosen by eye
 KEY_DIGITS = 16
+# Seconds of a track that are one moment: longer than an expression lasts; chosen by eye.
+MOMENT = 20.0
 
 
 class Collector:
@@ -39,7 +41,8 @@ class Collector:
         image = latest.frame.image
         for reading in latest.readings:
             if reading.unreadable is None:
-                group = f"{self._run}/track {reading.track}/minute {int(latest.frame.time // 60)}"
+                start = latest.frame.time // MOMENT * MOMENT
+                group = f"{self._run}/track {reading.track}/{start:.0f} s"
                 cut = partial(cut_face, image, reading.face, group, self._classifier)
                 self._episodes.add(reading.track, latest.frame.time, reading.top, cut)
 

@@ -11,9 +11,8 @@ class FaceToLabel:
     """``key`` names the face in the label file: the same face has the same key in every run.
 
     Faces of one ``group`` are not independent of each other. Its name is nested, the innermost
-    last: a minute of a track of a session, or a photograph in a person's folder. Where there are
-    few tracks or people, as in front of a laptop, minutes and photographs count as independent
-    (``votes``). ``logits`` are the model's, divided by its temperature, so that softmax(logits) is
+    last: some seconds of a track of a session, or a photograph in a person's folder. Where there
+    are few tracks or people, as in front of a laptop, these count as independent (``votes``). ``logits`` are the model's, divided by its temperature, so that softmax(logits) is
     what it says unchanged.
     """
 

@@ -34,7 +34,7 @@ def test_a_session_gives_the_same_faces_as_the_live_loop_up_to_its_jpegs(
     recorded = faces_of_session(read_session(recordings), Classifier(fp32))
     assert 5 <= len(recorded) <= 65
     assert {each.group for each in recorded} == {
-        f"{next(recordings.iterdir()).name}/track 1/minute {minute}" for minute in (0, 1)
+        f"{next(recordings.iterdir()).name}/track 1/{start} s" for start in (0, 20, 40, 60)
     }
     for one, other in zip(recorded, live.faces(), strict=True):
         assert np.abs(softmax([one.logits]) - softmax([other.logits])).max() < 0.1
