@@ -12,8 +12,9 @@ class FaceToLabel:
 
     Faces of one ``group`` are not independent of each other. Its name is nested, the innermost
     last: some seconds of a track of a session, or a photograph in a person's folder. Where there
-    are few tracks or people, as in front of a laptop, these count as independent (``votes``). ``logits`` are the model's, divided by its temperature, so that softmax(logits) is
-    what it says unchanged.
+    are few tracks or people, as in front of a laptop, these count as independent (``votes``).
+    ``logits`` are the model's, divided by its temperature: softmax(logits) is what it says as
+    shipped.
     """
 
     key: str

@@ -10,6 +10,7 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
+from calib.trial_gate import FEWEST_GROUPS
 from rankotom_edge.labelling.votes import NO_VOTE, count_votes
 
 HAPPY, SAD = EMOTIONS.index("happiness"), EMOTIONS.index("sadness")
@@ -74,3 +75,20 @@ def test_no_votes_are_empty_arrays(model: Any) -> None:
 def test_a_wrong_number_of_logits_is_an_error(label: Callable[..., Any], model: Any) -> None:
     with pytest.raises(RankotomError, match="face f2 has 7 logits, and ferplus-int8 has 8"):
         count_votes([label("f1"), label("f2", logits=(0.0,) * 7)], model)
+
+
+def test_with_enough_people_their_faces_stay_together_and_with_few_their_moments_count(
+    label: Callable[..., Any], model: Any
+) -> None:
+    def votes_of(people: int) -> Any:
+        groups = [
+            f"run/track {number}/{moment} s" for number in range(people) for moment in (0, 20)
+        ]
+        labels = [label(f"f{face}", group=group) for face, group in enumerate(groups)]
+        return count_votes(labels, model)
+
+    few, many = votes_of(FEWEST_GROUPS - 1), votes_of(FEWEST_GROUPS)
+    assert len(set(few.groups.tolist())) == 2 * (FEWEST_GROUPS - 1)
+    assert few.people == FEWEST_GROUPS - 1
+    assert many.groups.tolist() == [number for number in range(FEWEST_GROUPS) for _ in (0, 1)]
+    assert many.people is None
