@@ -193,7 +193,7 @@ def calibrate(
 
     with delay_interrupts():
         from calib.reports.own_calibration import own_calibration_report
-        from calib.reports.own_calibration_plot import save_own_calibration_plot
+        from calib.reports.own_calibration_plot import plot_own_calibration
 
         from calib.try_calibration import try_calibration
         from rankotom_edge.labelling.choose import choose_faces
@@ -221,10 +221,10 @@ def calibrate(
         if trial.verdict.passed and not keeping.dry_run:
             notes.append(save(trial, gathered, artifact, source))
         notes += remarks(votes, trial, keeping.dry_run)
-        name = artifact.card.name
-        show(own_calibration_report(trial, name, source, votes.raters), report.json, notes)
+        name = f"{artifact.card.name}, {source}"
+        show(own_calibration_report(trial, name), report.json, notes)
         if report.plot is not None:
-            save_own_calibration_plot(trial, report.plot, name, source)
+            plot_own_calibration(trial, name, report.plot)
         if report.json is not None:
             about = {"source": source, "model": artifact.summary(), "raters": list(votes.raters)}
             write_json(report.json, about | trial.as_json())
