@@ -114,7 +114,7 @@ class LabelTrial:
                 **asdict(self.evidence),
                 "temperature": interval_as_json(self.evidence.temperature),
             },
-            "raters": {**asdict(self.raters), "chance": interval_as_json(self.raters.chance)},
+            "raters": {**asdict(self.raters), "usual": interval_as_json(self.raters.usual)},
         }
 
     @classmethod
@@ -186,8 +186,7 @@ def _raters(saved: Mapping[str, Any]) -> RaterAgreement:
     return RaterAgreement(
         faces=count(saved, "faces"),
         observed=number_or_none(saved, "observed"),
-        expected=number_or_none(saved, "expected"),
-        chance=interval(saved.get("chance")),
+        usual=interval(saved.get("usual")),
     )
 
 

@@ -69,26 +69,27 @@ def log_likelihood(probabilities: FloatArray, likelihoods: FloatArray) -> FloatA
 class RaterAgreement:
     """How often two labels of the same face are equal, over ``faces`` with at least two labels.
 
-    ``expected``: of FERPlus's annotators, on faces like these; ``chance``: where chance alone would
-    put the agreement of such annotators, 95 times in 100. All None without such a face.
+    ``usual``: where the agreement of FERPlus's annotators on such faces would lie. It is wide for
+    two reasons. The model's doubts about a face may be its own alone (people agree as often as on
+    any face of that majority) or the face's (each vote is a draw from the model's probabilities);
+    and as many faces as these show their agreement only within what chance allows.
     """
 
     faces: int
-    observed: float | None = None
-    expected: float | None = None
-    chance: Interval | None = None
+    observed: float | None = None  # None, as ``usual``, without such a face
+    usual: Interval | None = None
 
     @property
     def too_low(self) -> bool:
-        return self.chance is not None and (self.observed or 0.0) < self.chance.low
+        return self.usual is not None and (self.observed or 0.0) < self.usual.low
 
     @property
     def too_high(self) -> bool:
-        return self.chance is not None and (self.observed or 0.0) > self.chance.high
+        return self.usual is not None and (self.observed or 0.0) > self.usual.high
 
 
 def rater_agreement(votes: ArrayLike, probabilities: ArrayLike) -> RaterAgreement:
-    """The model's (calibrated) probabilities say which emotions these faces are likely to show."""
+    """``probabilities`` are the calibrated ones: they say what the faces are likely to show."""
     counts = as_votes(votes, *np.shape(votes))
     given = counts.sum(axis=1)
     several = given >= 2
@@ -98,8 +99,11 @@ def rater_agreement(votes: ArrayLike, probabilities: ArrayLike) -> RaterAgreemen
     counts, given = counts[several], given[several]
     agreed = (counts * (counts - 1)).sum(axis=1) / (given * (given - 1))
     rows = as_probabilities(probabilities)[several]
-    pairs = rows @ np.array(PAIR_AGREEMENT)[: rows.shape[1]]
-    expected = float(pairs.mean())
-    reach = Z * math.sqrt(float((pairs * (1 - pairs)).sum())) / faces
-    chance = Interval(max(0.0, expected - reach), min(1.0, expected + reach))
-    return RaterAgreement(faces, float(agreed.mean()), expected, chance)
+    clear = float((rows @ np.array(PAIR_AGREEMENT)[: rows.shape[1]]).mean())
+    unclear = float(np.square(rows @ vote_matrix(rows.shape[1])).sum(axis=1).mean())
+    low, high = min(clear, unclear), max(clear, unclear)
+    usual = Interval(
+        max(0.0, low - Z * math.sqrt(low * (1 - low) / faces)),
+        min(1.0, high + Z * math.sqrt(high * (1 - high) / faces)),
+    )
+    return RaterAgreement(faces, float(agreed.mean()), usual)

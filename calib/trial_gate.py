@@ -15,7 +15,7 @@ from calib.rater import RaterAgreement, log_likelihood
 # Twice the log-likelihood that must be gained over the model as shipped: to become less sure, or
 # surer. A reading that is too sure misleads, one that is not sure enough only says less, so to
 # become surer takes more. The evidence: `python -m train.experiments.own_calibration`.
-LESS_SURE, SURER = 2.0, 3.84
+LESS_SURE, SURER = 2.3, 3.84
 FEWEST_GROUPS = 30  # fewer do not show how much groups differ; same evidence
 # With one label a face, raters' disagreement and a model that is too sure look much alike, and the
 # rater model is not exact: a temperature this far from 1 may be its error. Same evidence.
@@ -93,17 +93,13 @@ def judge_trial(
         )
     if evidence.gain < evidence.needed:
         reasons.append(_too_little(evidence))
-    elif change["nll"] > 0:
+    elif "nll" in intervals and intervals["nll"].low > 0:
         reasons.append(
             "On faces that it was not fitted to, the calibration explains the labels worse than "
-            "the model as shipped."
+            "the model as shipped, beyond chance."
         )
-    if raters.too_low and raters.observed is not None and raters.expected is not None:
-        reasons.append(
-            f"Two labels of a face agree on {100 * raters.observed:.0f} % of the faces, where "
-            f"{100 * raters.expected:.0f} % are usual: they say too little about who is right. "
-            "Look at the labels of those faces again."
-        )
+    if raters.too_low:
+        reasons.append(f"{_agreement(raters)}: they say too little. Label those faces again.")
     return Verdict(not reasons, tuple(reasons), _doubts(change, intervals, raters))
 
 
@@ -121,12 +117,8 @@ def _doubts(
     change: Mapping[str, float], intervals: Mapping[str, Interval], raters: RaterAgreement
 ) -> tuple[str, ...]:
     doubts = []
-    if raters.too_high and raters.observed is not None and raters.expected is not None:
-        doubts.append(
-            f"Two labels of a face agree on {100 * raters.observed:.0f} % of the faces, where "
-            f"{100 * raters.expected:.0f} % are usual: these labels may be worth more than is "
-            "assumed here."
-        )
+    if raters.too_high:
+        doubts.append(f"{_agreement(raters)}: they may say more than is assumed here.")
     interval = intervals.get("nll")
     if interval is not None and interval.spans(0.0):
         doubts.append(
@@ -134,6 +126,15 @@ def _doubts(
             f"{_signed(interval.low)} to {_signed(interval.high)}: chance might decide its sign."
         )
     return tuple(doubts)
+
+
+def _agreement(raters: RaterAgreement) -> str:
+    assert raters.observed is not None
+    assert raters.usual is not None
+    return (
+        f"Two labels of a face agree on {100 * raters.observed:.0f} % of the faces, where "
+        f"{100 * raters.usual.low:.0f} to {100 * raters.usual.high:.0f} % are usual"
+    )
 
 
 def _signed(value: float) -> str:

@@ -38,11 +38,13 @@ class ReliabilityDiagram:
     """A bar per bin, the most confident on top: how often faces at that confidence were right.
 
     The marks of perfect calibration form the diagonal. A bar that falls short of it shows
-    over-confidence, one that passes it under-confidence. Bins with few faces are faint.
+    over-confidence, one that passes it under-confidence. Bins with fewer faces than ``large`` are
+    faint.
     """
 
     bins: tuple[Bin, ...]
     compact: bool = False
+    large: int = LARGE_BIN
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = self._bar_width(options.max_width)
@@ -68,8 +70,8 @@ class ReliabilityDiagram:
 
     def _cells(self, bin_: Bin, width: int) -> list[Text]:
         label = f"{100 * bin_.low:.0f}–{100 * bin_.high:.0f}"
-        style = FAINT if bin_.count < LARGE_BIN else ""
-        bar, count = reliability_bar(bin_, width), Text(f"{bin_.count:,}", style=style)
+        style = FAINT if bin_.count < self.large else ""
+        bar, count = reliability_bar(bin_, width, self.large), Text(f"{bin_.count:,}", style=style)
         gap = Text(points(bin_.gap), style=style or gap_style(bin_.gap))
         if self.compact:
             return [Text(label, style=style), bar, gap, count]
@@ -87,7 +89,7 @@ class ReliabilityDiagram:
         return max(NARROWEST_BAR, available - self._fixed_width() - 1)
 
 
-def reliability_bar(bin_: Bin, width: int) -> Text:
+def reliability_bar(bin_: Bin, width: int, large: int = LARGE_BIN) -> Text:
     """``width`` cells for 0 to 100 %, and one more for the mark of the diagonal.
 
     The gap is rounded as a whole: rounding both its ends could draw a tenth of a point as a cell.
@@ -97,7 +99,7 @@ def reliability_bar(bin_: Bin, width: int) -> Text:
         return Text(" " * mark + NO_FACES, style=FAINT)
     mark = round(bin_.confidence * width)
     gap = min(round((bin_.accuracy - bin_.confidence) * width), width - mark)
-    weight = "dim " if bin_.count < LARGE_BIN else ""
+    weight = "dim " if bin_.count < large else ""
     return Text.assemble(
         (RIGHT * min(mark, mark + gap), weight + BAR),
         (OVER * -gap, weight + ORANGE),
