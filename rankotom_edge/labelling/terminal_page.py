@@ -30,7 +30,7 @@ def render(labelling: Labelling, size: tuple[int, int]) -> RenderableType:
     """A page of at most ``size``."""
     columns, lines = size[0] - 2 * MARGIN, size[1] - FOOT_LINES
     if not fits(size):
-        words = f"This terminal is too small: labelling needs {MIN_COLUMNS} x {MIN_LINES}."
+        words = f"This terminal is too small: labelling needs {MIN_COLUMNS}x{MIN_LINES}."
         return Text(words, style=QUIET_HEX)
     if labelling.face is None:
         body: RenderableType = Align.center(_end(labelling), vertical="middle", height=lines)

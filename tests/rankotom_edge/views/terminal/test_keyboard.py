@@ -41,6 +41,13 @@ def test_keys_come_without_enter_and_in_order(terminal: tuple[int, TextIO]) -> N
         assert typed(ours, keyboard, b"hB q") == ["h", "b", "space", "q"]
 
 
+def test_keys_that_are_no_letters_have_names(terminal: tuple[int, TextIO]) -> None:
+    ours, theirs = terminal
+    with Keyboard(theirs) as keyboard:
+        pressed = typed(ours, keyboard, b"?\n\x7f\b!\xc3\xa9")
+    assert pressed == ["?", "enter", "backspace", "backspace"]
+
+
 def test_esc_alone_is_a_key_and_an_arrow_is_none(terminal: tuple[int, TextIO]) -> None:
     ours, theirs = terminal
     with Keyboard(theirs) as keyboard:
