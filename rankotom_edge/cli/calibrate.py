@@ -194,7 +194,6 @@ def calibrate(
     with delay_interrupts():
         from calib.reports.own_calibration import own_calibration_report
         from calib.reports.own_calibration_plot import plot_own_calibration
-
         from calib.try_calibration import try_calibration
         from rankotom_edge.labelling.choose import choose_faces
         from rankotom_edge.labelling.kept_faces import keep_faces
@@ -354,7 +353,11 @@ def list_calibrations() -> None:
     columns = ("name", "source", "model", "made", "faces", "temperature", "")
     table = plain_table(*((column, "left") for column in columns))
     for file in files:
-        found = read_calibration(file)
+        try:
+            found = read_calibration(file)
+        except RankotomError:
+            table.add_row(calibration_name(file), *[""] * 5, "damaged: --forget removes it")
+            continue
         table.add_row(
             calibration_name(file),
             found.source,

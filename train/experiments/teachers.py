@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from calib.arrays import FloatArray
+from calib.blends import top2_match
 from calib.errors import exit_on_error
 from calib.metrics import accuracy, adaptive_ece, ece, mean_recall, nll
 from calib.reports.number_text import percent, points
@@ -33,10 +35,11 @@ from train.teachers.ensemble import Faces, Logits, Member, ensemble_logits, load
 from train.teachers.recogniser import CROP
 
 Labels = NDArray[np.int64]
+Votes = FloatArray  # (n, k)
 UNDAMAGED: dict[str, Damage] = {"as they are": lambda picture: picture}
 
 
-def metrics_row(logits: Logits, labels: Labels) -> list[str]:
+def metrics_row(logits: Logits, labels: Labels, votes: Votes) -> list[str]:
     temperature = fit_temperature(logits, labels)
     probabilities = softmax(logits, temperature)
     confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
@@ -46,23 +49,24 @@ def metrics_row(logits: Logits, labels: Labels) -> list[str]:
         percent(ece(confidence, correct), 2),
         percent(adaptive_ece(confidence, correct), 2),
         percent(mean_recall(probabilities, labels), 1),
+        percent(top2_match(probabilities, votes), 1),
         f"{temperature:.2f}",
     ]
 
 
-def comparison_table(names: list[str], faces: Faces, labels: Labels) -> Table:
+def comparison_table(names: list[str], faces: Faces, labels: Labels, votes: Votes) -> Table:
     """A run with one view and with two, a model as it is, and the ensemble of all."""
-    columns = ("accuracy", "NLL", "ECE", "AECE", "mean recall", "temperature")
+    columns = ("accuracy", "NLL", "ECE", "AECE", "mean recall", "blend match", "temperature")
     table = plain_table(("", "left"), *((column, "right") for column in columns))
     members = []
     for name in names:
         for views in (1, 2) if Path(name).expanduser().is_dir() else (0,):
             member = load_member(name, views)
             logits = member.logits(faces)
-            table.add_row(member.name + views_text(views), *metrics_row(logits, labels))
+            table.add_row(member.name + views_text(views), *metrics_row(logits, labels, votes))
         members.append(softmax(logits))
     if len(members) > 1:
-        table.add_row("ensemble", *metrics_row(ensemble_logits(members), labels))
+        table.add_row("ensemble", *metrics_row(ensemble_logits(members), labels, votes))
     return table
 
 
@@ -103,10 +107,11 @@ def main(
     folder, console = data_folder(data), Console()
     choose = validation_half(load_dataset("ferplus", folder, "valid"), "choose")
     assert choose.labels is not None
+    assert choose.votes is not None
     console.print(f"{len(choose):,} faces of {choose.name}")
     if not damage:
         faces = load_crops(choose, CROP, 1, None, folder / "framed")
-        console.print(comparison_table(networks, faces, choose.labels))
+        console.print(comparison_table(networks, faces, choose.labels, choose.votes))
         return
     pictures = [read_picture(file) for file in choose.files]
     for name in networks:
