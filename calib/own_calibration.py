@@ -24,6 +24,7 @@ from calib.temperature import BOUNDS
 # `python -m train.experiments.own_calibration`.
 TEMPERATURE_PRIOR = 0.3
 OFFSET_PRIOR = 0.3
+GRID = np.linspace(-math.log(5), math.log(5), 41)  # of log(1 / temperature)
 MOST_STEPS = 500
 CONVERGED = 1e-6
 MOST_LABELS = 1000  # of a stored model; more would be damage
@@ -94,6 +95,9 @@ def fit_calibration(
         likelihood = log_likelihood(_softmax(_scores(logits, tried)), likelihoods).sum()
         return float(weight * likelihood - 0.5 * (precision * tried**2).sum())
 
+    # From the best temperature of a grid: a model that is almost certain of every face has no slope
+    # at 1 to start with.
+    found[0] = max(GRID, key=lambda start: goal(np.append(start, found[1:])))
     best = goal(found)
     for _ in range(MOST_STEPS):
         step = _newton_step(logits, likelihoods, weight, precision, found)
