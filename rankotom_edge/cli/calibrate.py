@@ -143,8 +143,8 @@ class KeepingOptions:
     forget: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Remove a calibration, named as --list names it; its labels stay.",
+            metavar="SOURCE",
+            help="Remove the calibration of this source and --model; the labels stay.",
             rich_help_panel=KEPT,
         ),
     ] = None
@@ -183,7 +183,7 @@ def calibrate(
         list_calibrations()
         return
     if keeping.forget is not None:
-        forget_calibration(keeping.forget)
+        forget_calibration(keeping.forget, model)
         return
     live = faces.live_source(folder)
     if asking.view != "web":
@@ -256,16 +256,24 @@ def gather(
 
 def source_of(gathered: Gathered, given: str | None) -> str:
     """The source's name, as ``camera`` has it."""
-    from rankotom_edge.sources.source_parser import parse_source
-
     if given is not None:
-        return parse_source(given).name
+        return source_name(given)
     if gathered.source is None:
         raise RankotomError(
             "Photos do not say which camera they are of. Add --for and its name, as you give it "
             "to camera: --for 0"
         )
     return gathered.source
+
+
+def source_name(given: str) -> str:
+    """Also of a file that is gone: then as it is given."""
+    from rankotom_edge.sources.source_parser import parse_source
+
+    try:
+        return parse_source(given).name
+    except RankotomError:
+        return given
 
 
 def ask(
@@ -322,11 +330,9 @@ def save(trial: LabelTrial, gathered: Gathered, artifact: Artifact, source: str)
         trial=trial,
         usual=Usual.of(read),
     )
-    path = save_calibration(calibration, artifact)
-    return (
-        f"camera now uses this calibration for {source}. Undo: rankotom-edge calibrate --forget "
-        f"{shlex.quote(calibration_name(path))}"
-    )
+    save_calibration(calibration, artifact)
+    undo = f"rankotom-edge calibrate --forget {shlex.quote(source)} --model {artifact.cli_name}"
+    return f"camera now uses this for {source}. Undo: {undo}"
 
 
 def remarks(votes: Votes, trial: LabelTrial, dry_run: bool) -> Iterator[str]:
@@ -346,42 +352,39 @@ def list_calibrations() -> None:
     from calib.reports.widgets import plain_table
     from rankotom_edge.model.own_calibration import calibration_files, read_calibration
 
-    files = calibration_files()
+    files, notes = calibration_files(), []
     if not files:
         typer.echo("There is no calibration yet. To make one: rankotom-edge calibrate --device 0")
         return
-    columns = ("name", "source", "model", "made", "faces", "temperature", "")
-    table = plain_table(*((column, "left") for column in columns))
+    table = plain_table(
+        ("source", "left"), ("model", "left"), ("made", "left"), ("faces", "right"), ("T", "right")
+    )
     for file in files:
         try:
             found = read_calibration(file)
-        except RankotomError:
-            table.add_row(calibration_name(file), *[""] * 5, "damaged: --forget removes it")
+        except RankotomError as error:
+            notes.append(str(error))
             continue
-        table.add_row(
-            calibration_name(file),
-            found.source,
-            found.model,
-            f"{found.created:%Y-%m-%d}",
-            str(found.trial.faces),
-            f"{found.trial.calibration.temperature:.2f}",
-            "" if found.expired is None else f"expired: {found.expired}",
+        if found.expired is not None:
+            notes.append(f"that of {found.source} has expired: {found.expired}")
+        temperature = found.trial.calibration.temperature
+        made = f"{found.created:%Y-%m-%d}"
+        table.add_row(found.source, found.model, made, str(found.trial.faces), f"{temperature:.2f}")
+    show(table, None, notes)
+
+
+def forget_calibration(named: str, model: str) -> None:
+    from rankotom_edge.model.artifact import load_artifact
+    from rankotom_edge.model.own_calibration import calibration_path, calibrations_folder
+
+    artifact, source = load_artifact(model), source_name(named)
+    path = calibration_path(artifact, source, calibrations_folder())
+    if not path.exists():
+        raise RankotomError(
+            f"There is no calibration of {artifact.card.name} for {source}. To see which there "
+            "are: rankotom-edge calibrate --list"
         )
-    show(table, None)
-
-
-def forget_calibration(name: str) -> None:
-    from rankotom_edge.model.own_calibration import calibration_files
-
-    files = {calibration_name(file): file for file in calibration_files()}
-    if name not in files:
-        known = ", ".join(files) or "none"
-        raise RankotomError(f"There is no calibration {name!r} here; there is: {known}.")
-    files[name].unlink()
-    typer.echo(f"{name} is forgotten: camera reads as the model was shipped. Its labels stay.")
-
-
-def calibration_name(file: Path) -> str:
-    from rankotom_edge.model.own_calibration import CALIBRATION
-
-    return file.name.removesuffix(CALIBRATION)
+    path.unlink()
+    typer.echo(
+        f"Forgotten: camera reads {source} as {artifact.card.name} was shipped. The labels stay."
+    )

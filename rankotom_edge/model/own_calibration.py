@@ -203,8 +203,8 @@ def read_calibration(path: Path) -> SavedCalibration:
         return SavedCalibration.from_json(as_mapping(json.loads(content)))
     except (*UNREADABLE, RankotomError) as error:
         raise RankotomError(
-            f"The calibration {path} is not as rankotom-edge writes it ({error!s:.200}). Remove it "
-            f"with: rankotom-edge calibrate --forget {path.name.removesuffix(CALIBRATION)!r}"
+            f"The calibration {path} is not as rankotom-edge writes it ({error!s:.200}). Remove "
+            "it, and calibrate again."
         ) from error
 
 
