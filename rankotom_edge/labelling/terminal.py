@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TextIO
 
 from rich.console import Console
@@ -33,9 +34,11 @@ def label_in_terminal(
     """Returns when the rater has finished, for now or altogether. Takes the whole screen
     meanwhile. ``keys``: the stream to read them from; standard input by default."""
     console = screen_console() if console is None else console
-    if not console.is_terminal or not shows_pictures(console):
+    keys = sys.stdin if keys is None else keys
+    has_keyboard = keys is not None and keys.isatty()  # None: standard input is closed
+    if not console.is_terminal or not shows_pictures(console) or not has_keyboard:
         raise RankotomError(
-            "There is no terminal here that shows pictures: it needs UTF-8 and 256 colours. "
+            "There is no terminal here to label in: it needs a keyboard, UTF-8 and 256 colours. "
             "Label in the browser instead."
         )
     try:
@@ -45,7 +48,8 @@ def label_in_terminal(
         ):
             _ask(labelling, keyboard, live, clock)
     finally:
-        print(labelling.summary, file=sys.stderr)
+        with suppress(OSError):  # the terminal is gone
+            print(labelling.summary, file=sys.stderr, flush=True)
 
 
 def _ask(labelling: Labelling, keyboard: Keyboard, live: Live, clock: Callable[[], float]) -> None:
