@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TextIO
 
 from rich.console import Console
@@ -13,7 +12,7 @@ from rich.live import Live
 
 from calib.errors import RankotomError
 from rankotom_edge import interrupts
-from rankotom_edge.labelling.labelling import Labelling
+from rankotom_edge.labelling.labelling import Labelling, print_summary
 from rankotom_edge.labelling.terminal_page import fits, render
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.view import screen_console, shows_pictures
@@ -48,8 +47,7 @@ def label_in_terminal(
         ):
             _ask(labelling, keyboard, live, clock)
     finally:
-        with suppress(OSError):  # the terminal is gone
-            print(labelling.summary, file=sys.stderr, flush=True)
+        print_summary(labelling)
 
 
 def _ask(labelling: Labelling, keyboard: Keyboard, live: Live, clock: Callable[[], float]) -> None:
