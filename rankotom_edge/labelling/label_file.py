@@ -179,7 +179,8 @@ def _holder(file: BinaryIO) -> str:
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             _, kind, _, _, process, place, *_ = line.split()
-            if kind == "FLOCK" and place.endswith(f":{inode}"):
+            # Process 0 is one outside of this container.
+            if kind == "FLOCK" and place.endswith(f":{inode}") and process != "0":
                 return f"Another rankotom-edge (process {process})"
     return "Another rankotom-edge"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -182,6 +183,12 @@ def open_labelling(
         newest = newest_labels(file.labels, model)
         given = {key: label.expression for (key, who), label in newest.items() if who == rater}
         yield Labelling(faces, model.expressions, rater, given=given, keep=keep, enough=enough)
+
+
+def print_summary(labelling: Labelling) -> None:
+    """Also after an interrupt: nobody should think that their labels are lost."""
+    with suppress(OSError):  # the terminal is gone
+        print(labelling.summary, file=sys.stderr, flush=True)
 
 
 def _place(key: str, rater: str) -> bytes:

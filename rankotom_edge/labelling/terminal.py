@@ -12,7 +12,7 @@ from rich.live import Live
 
 from calib.errors import RankotomError
 from rankotom_edge import interrupts
-from rankotom_edge.labelling.labelling import Labelling
+from rankotom_edge.labelling.labelling import Labelling, print_summary
 from rankotom_edge.labelling.terminal_page import fits, render
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.view import screen_console, shows_pictures
@@ -33,9 +33,11 @@ def label_in_terminal(
     """Returns when the rater has finished, for now or altogether. Takes the whole screen
     meanwhile. ``keys``: the stream to read them from; standard input by default."""
     console = screen_console() if console is None else console
-    if not console.is_terminal or not shows_pictures(console):
+    keys = sys.stdin if keys is None else keys
+    has_keyboard = keys is not None and keys.isatty()  # None: standard input is closed
+    if not console.is_terminal or not shows_pictures(console) or not has_keyboard:
         raise RankotomError(
-            "There is no terminal here that shows pictures: it needs UTF-8 and 256 colours. "
+            "There is no terminal here to label in: it needs a keyboard, UTF-8 and 256 colours. "
             "Label in the browser instead."
         )
     try:
@@ -45,7 +47,7 @@ def label_in_terminal(
         ):
             _ask(labelling, keyboard, live, clock)
     finally:
-        print(labelling.summary, file=sys.stderr)
+        print_summary(labelling)
 
 
 def _ask(labelling: Labelling, keyboard: Keyboard, live: Live, clock: Callable[[], float]) -> None:

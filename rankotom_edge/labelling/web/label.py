@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from calib.errors import RankotomError
 from rankotom_edge import interrupts
-from rankotom_edge.labelling.labelling import Labelling
+from rankotom_edge.labelling.labelling import Labelling, print_summary
 from rankotom_edge.labelling.web.routes import LabellingRoutes
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.server import Server
@@ -18,14 +18,15 @@ def label_in_browser(
     """Returns when the rater has finished, for now or altogether, and closes the address.
     ``announce`` is given each link to open."""
     routes = LabellingRoutes(labelling)
-    with Server(address, routes.app(address)) as server:
-        for link in address.links:
-            announce(link)
-        while not routes.ended.wait(WAIT):
-            interrupts.check()
-            if not server.running:
-                raise RankotomError(
-                    "The page for labelling has stopped. The labels are kept: start again to go on."
-                )
+    try:
+        with Server(address, routes.app(address)) as server:
+            for link in address.links:
+                announce(link)
+            while not routes.ended.wait(WAIT):
+                interrupts.check()
+                if not server.running:
+                    raise RankotomError("The page for labelling has stopped. Start it again.")
+    finally:
+        print_summary(labelling)
     if routes.error is not None:
         raise routes.error

@@ -200,16 +200,27 @@ def test_a_face_that_does_not_fit_gets_no_answer(
     assert labelling.finished
 
 
-def test_without_a_terminal_that_shows_pictures_it_says_what_to_do(
-    faces: Callable[..., Any],
+@pytest.mark.parametrize(
+    ("settings", "keyboard"),
+    [
+        ({"force_terminal": False}, True),
+        ({"color_system": "standard"}, True),
+        ({"color_system": None}, True),
+        ({}, False),
+    ],
+)
+def test_without_a_keyboard_or_a_terminal_that_shows_pictures_it_says_what_to_do(
+    faces: Callable[..., Any], settings: dict[str, Any], keyboard: bool
 ) -> None:
     labelling = Labelling(faces(1), EMOTIONS, "Anna", given={}, keep=lambda face, said: None)
-    for console in (
-        Console(file=io.StringIO()),
-        Console(file=io.StringIO(), force_terminal=True, color_system="standard"),
-    ):
+    truecolor = {"force_terminal": True, "color_system": "truecolor"}
+    console = Console(file=io.StringIO(), **{**truecolor, **settings})
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r") as terminal:
+        keys = terminal if keyboard else io.StringIO()
         with pytest.raises(RankotomError, match="Label in the browser instead"):
-            label_in_terminal(labelling, console=console, keys=io.StringIO())
+            label_in_terminal(labelling, console=console, keys=keys)
+    os.close(ours)
 
 
 def test_it_writes_nothing_but_the_label_file_and_syncs_each_label(

@@ -29,10 +29,14 @@ async function ask(path = "", method = "GET") {
   if (goesOn) page.timer = setTimeout(ask, POLL_MS);
 }
 
+function notice(words) {
+  byId("notice").hidden = !words;
+  byId("notice").textContent = words;
+}
+
 function showLoss(words) {
   document.body.classList.add("lost");
-  byId("notice").hidden = false;
-  byId("notice").textContent = words;
+  notice(words);
   for (const button of document.querySelectorAll("button")) button.disabled = true;
 }
 
@@ -40,7 +44,7 @@ function show(state) {
   const before = page.state;
   page.state = state;
   document.body.classList.remove("lost");
-  byId("notice").hidden = true;
+  notice("");
   if (!answers.size) makeButtons(state);
   for (const button of document.querySelectorAll("button")) button.disabled = false;
   byId("rater").textContent = state.rater;
