@@ -26,6 +26,7 @@ EMOTION_HEX = {
 SPARE_HEX = tuple(EMOTION_HEX.values())
 
 GROUND_HEX = "#14171c"
+CARD_HEX = "#20252c"
 TEXT_HEX = "#f4f6f8"
 QUIET_HEX = "#a4adb8"
 FAINT_HEX = "#5b6470"
@@ -47,6 +48,7 @@ def bgr(hexadecimal: str) -> Colour:
 
 
 GROUND, TEXT, QUIET, FAINT = (bgr(name) for name in (GROUND_HEX, TEXT_HEX, QUIET_HEX, FAINT_HEX))
+CARD = bgr(CARD_HEX)
 WARNING, RECORDING = bgr(WARNING_HEX), bgr(RECORDING_HEX)
 
 
@@ -55,6 +57,11 @@ def reading_colour(reading: Reading, index: int | None = None) -> Colour:
     index = int(reading.probabilities.argmax()) if index is None else index
     colour = bgr(emotion_hex(reading.labels, index))
     return mix(colour, bgr(UNSURE_HEX), 0.75) if reading.verdict == "unsure" else colour
+
+
+def headline_colour(reading: Reading) -> Colour:
+    """Of a face's box, caption and number: the highest emotion's, or grey if it is unsure."""
+    return bgr(UNSURE_HEX) if reading.verdict == "unsure" else reading_colour(reading)
 
 
 def text_colour_on(colour: Colour) -> Colour:

@@ -1,4 +1,4 @@
-"""Draws text, filled shapes, outlines and dark panes on a BGR image."""
+"""Draws text, filled shapes and outlines on a BGR image."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from rankotom_edge.views.drawing.text import Mask, shorten, text_mask, text_widt
 from rankotom_edge.views.palette import Colour
 
 SUBPIXEL_BITS = 4
-# Chosen by eye: a white wall (255) becomes 60 under text of 244.
-PANE_CONTRAST, PANE_BASE = 0.18, 14.0
 HALO_OPACITY = 0.4
 
 
@@ -82,28 +80,6 @@ def fill_rect(
         _coloured_rect(width, height, round(radius), colour, opacity).draw(image, x, y)
 
 
-def draw_pane(image: Image, rect: Rect, radius: float) -> None:
-    """Blurs and darkens what is behind, so that text on it can be read."""
-    visible = rect.within(Rect(0, 0, image.shape[1], image.shape[0]))
-    x, y, width, height = visible.pixels
-    if width <= 0 or height <= 0:
-        return
-    behind = image[y : y + height, x : x + width]
-    coarse = (max(1, width // 16), max(1, height // 16))
-    blurred = cv2.resize(behind, coarse, interpolation=cv2.INTER_AREA)
-    blurred = cv2.convertScaleAbs(blurred, alpha=PANE_CONTRAST, beta=PANE_BASE)
-    filled = np.asarray(cv2.resize(blurred, (width, height), interpolation=cv2.INTER_LINEAR))
-    corner = min(round(radius), width // 2, height // 2)
-    if corner > 0:
-        mask = rounded_mask(2 * corner, 2 * corner, corner)
-        for rows, mask_rows in _ends(corner):
-            for columns, mask_columns in _ends(corner):
-                part = (rows, columns)
-                keep = mask[mask_rows, mask_columns, np.newaxis].astype(np.uint16)
-                filled[part] = (filled[part] * keep + behind[part] * (255 - keep)) // 255
-    behind[:] = filled
-
-
 def draw_outline(
     image: Image, rect: Rect, radius: float, colour: Colour, thickness: int, halo: Colour
 ) -> None:
@@ -153,11 +129,6 @@ def rounded_mask(width: int, height: int, radius: int) -> Mask:
     for centre in ((near, near), (far_x, near), (near, far_y), (far_x, far_y)):
         cv2.circle(fine, centre, near, 255, -1)
     return np.asarray(cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _ends(corner: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-    """The first and the last ``corner`` pixels of a side, each with its half of the corner mask."""
-    return ((slice(None, corner), slice(None, corner)), (slice(-corner, None), slice(corner, None)))
 
 
 _ARC = np.linspace(0, math.pi / 2, 7)

@@ -6,9 +6,6 @@ from rankotom_edge.faces.face import Face
 from rankotom_edge.geometry import Point
 from rankotom_edge.views.drawing.rect import Rect
 
-# How far a head extends beyond the detector's box, as shares of the box. Chosen by eye.
-SIDE, HAIR, CHIN = 0.06, 0.45, 0.08
-
 
 @dataclass(frozen=True)
 class PictureArea:
@@ -22,12 +19,3 @@ class PictureArea:
         x, y, width, height = face.box
         left, top = self.to_canvas((x, y))
         return Rect(left, top, width * self.zoom, height * self.zoom).within(self.rect)
-
-    def head_rect(self, face: Face) -> Rect:
-        """With the hair, the ears and the chin, which the detector's box leaves out."""
-        x, y, width, height = face.box
-        left, top = self.to_canvas((x - SIDE * width, y - HAIR * height))
-        head = Rect(
-            left, top, (1 + 2 * SIDE) * width * self.zoom, (1 + HAIR + CHIN) * height * self.zoom
-        )
-        return head.within(self.rect)

@@ -47,6 +47,19 @@ def shorten(text: str, room: int, size: int, bold: bool = False) -> str:
 
 
 @lru_cache(maxsize=64)
+def wrap(text: str, room: int, size: int, bold: bool = False) -> tuple[str, ...]:
+    """In lines no wider than ``room``, broken at spaces; a single word may be wider."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size, bold) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return tuple(lines)
+
+
+@lru_cache(maxsize=64)
 def _font(size: int, bold: bool) -> Font:
     path = _font_folder() / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")
     # Debian packages Matplotlib without its fonts; Pillow has one of its own.

@@ -1,4 +1,4 @@
-"""Draws what a key opens: the crops, the reliability diagram, and the help."""
+"""What a key opens, in the column: the crops, the reliability diagram, the help."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,47 +8,114 @@ import numpy as np
 from calib.evaluation import Evaluation
 from calib.metrics import LARGE_BIN, Bin
 from rankotom_edge.frame import Image
+from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading
-from rankotom_edge.views.drawing.canvas import draw_outline, draw_pane, draw_text, fill_rect
+from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.drawing.canvas import draw_outline, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
-from rankotom_edge.views.drawing.text import text_width
-from rankotom_edge.views.palette import FAINT, GROUND, QUIET, TEXT, bgr, reading_colour
-from rankotom_edge.views.window.panels import draw_badge
+from rankotom_edge.views.drawing.text import text_width, wrap
+from rankotom_edge.views.palette import CARD, FAINT, GROUND, QUIET, TEXT, bgr, headline_colour
+from rankotom_edge.views.window.captions import caption_height, caption_width, draw_tag
+from rankotom_edge.views.window.cards import COMPACT, HEADLINE_HEIGHTS
+from rankotom_edge.views.window.layout import WindowLayout
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 
-INSET_GROUND = bgr("#20252c")
 RIGHT, OVER, UNDER = bgr("#6d7886"), bgr("#e69f00"), bgr("#56b4e9")
-CROPS_IN_A_ROW = 2
+FEW_CROPS = 4  # in two columns; more of them in four
+KEY_ROOM = 50  # of a key in the help, in units
+WINDOW_KEYS = {"f": "full screen"}
 
 
-def crops_height(readings: Sequence[Reading], sizes: Sizes) -> int:
-    rows = max(1, -(-len(readings) // CROPS_IN_A_ROW))
-    return sizes.px(26) + rows * (_crop_size(sizes) + sizes.gap) + sizes.px(4)
+def split_column(
+    layout: WindowLayout, controls: Controls, faces: int
+) -> tuple[Rect, list[tuple[str, Rect]]]:
+    """The part of the column for the cards, and the places of what is open: beneath the cards, or
+    in a wide column beside them. The help takes the place of the rest."""
+    area, sizes = layout.column, layout.sizes
+    open_insets = [name for name in ("reliability", "crop") if getattr(controls, name)]
+    if controls.help:
+        open_insets = ["help"]
+    if not open_insets:
+        return area, []
+    gap, beside = sizes.gap, area.width >= 2 * sizes.card_width + sizes.gap
+    width = sizes.card_width if beside else area.width
+    least = sizes.px(HEADLINE_HEIGHTS[COMPACT]) + gap  # the cards keep this much
+    room = area.height if beside else area.height - least
+    heights: list[float] = []
+    for name in open_insets:
+        wanted = {
+            "help": lambda: help_height(controls.keys, width, sizes),
+            "reliability": lambda: reliability_height(sizes),
+            "crop": lambda: crops_height(faces, width, sizes),
+        }[name]()
+        heights.append(min(wanted, room))
+        room = max(0, room - heights[-1] - gap)
+    left, top = area.right - width, area.y if beside else area.bottom - sum(heights)
+    top -= 0 if beside else gap * (len(heights) - 1)
+    places = []
+    for name, height in zip(open_insets, heights, strict=True):
+        places.append((name, Rect(left, top, width, height)))
+        top += height + gap
+    if beside:
+        return Rect(area.x, area.y, area.width - width - gap, area.height), places
+    first = places[0][1].y
+    return Rect(area.x, area.y, area.width, first - gap - area.y), places
 
 
-def draw_crops(
-    image: Image, rect: Rect, readings: Sequence[Reading], numbered: bool, sizes: Sizes
+def draw_insets(
+    image: Image,
+    places: Sequence[tuple[str, Rect]],
+    controls: Controls,
+    readings: Sequence[Reading],
+    reliability: Reliability,
+    sizes: Sizes,
 ) -> None:
-    """Each face as the network saw it, enlarged without smoothing; ``numbered`` with its number."""
-    _draw_empty_inset(image, rect, "as the network sees it", sizes)
-    size, gap = _crop_size(sizes), sizes.gap
+    for name, rect in places:
+        fill_rect(image, rect, CARD, sizes.radius)
+        if name == "help":
+            draw_help(image, rect, controls.keys, sizes)
+        elif name == "reliability":
+            draw_reliability(image, rect, reliability.evaluation, sizes)
+        else:
+            draw_crops(image, rect, readings, sizes)
+
+
+def crops_height(faces: int, width: float, sizes: Sizes) -> int:
+    columns = _crop_columns(faces)
+    rows = max(1, -(-faces // columns))
+    return sizes.px(26) + rows * (_crop_size(columns, width, sizes) + sizes.gap) + sizes.px(4)
+
+
+def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Sizes) -> None:
+    """Each face as the network saw it, enlarged without smoothing; several with their numbers."""
+    _draw_title(image, rect, "as the network sees it", sizes)
+    columns, gap = _crop_columns(len(readings)), sizes.gap
+    rows = max(1, -(-len(readings) // columns))
+    highest = int(rect.height - sizes.px(28)) // rows - gap
+    size = max(1, min(_crop_size(columns, rect.width, sizes), highest))
     for place, reading in enumerate(readings):
-        row, column = divmod(place, CROPS_IN_A_ROW)
+        row, column = divmod(place, columns)
         x = round(rect.x + sizes.pad + column * (size + gap))
         y = round(rect.y + sizes.px(28) + row * (size + gap))
-        if reading.crop is None or y + size > rect.bottom:
+        if reading.crop is None:
             continue
         shown = cv2.resize(_as_bgr(reading.crop), (size, size), interpolation=cv2.INTER_NEAREST)
         image[y : y + size, x : x + size] = shown
-        colour = reading_colour(reading)
+        colour = headline_colour(reading)
         draw_outline(image, Rect(x, y, size, size), sizes.px(2), colour, sizes.px(1), GROUND)
-        if numbered:
-            draw_badge(image, reading, (x, y), sizes)
+        if len(readings) > 1:
+            number = str(reading.track)
+            tag = Rect(x, y, caption_width(number, sizes), caption_height(sizes))
+            draw_tag(image, tag, number, reading, sizes)
 
 
-def _crop_size(sizes: Sizes) -> int:
-    return (sizes.panel_width - 2 * sizes.pad - sizes.gap) // CROPS_IN_A_ROW
+def _crop_columns(faces: int) -> int:
+    return 2 if faces <= FEW_CROPS else 4
+
+
+def _crop_size(columns: int, width: float, sizes: Sizes) -> int:
+    return int(width - 2 * sizes.pad - sizes.gap * (columns - 1)) // columns
 
 
 def _as_bgr(crop: Image) -> Image:
@@ -63,7 +130,7 @@ def reliability_height(sizes: Sizes) -> int:
 
 def draw_reliability(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes) -> None:
     """A bar per bin of confidence: how often it was right, compared with the diagonal."""
-    _draw_empty_inset(image, rect, "% right, by confidence shown", sizes)
+    _draw_title(image, rect, "% right, by confidence shown", sizes)
     plot = Rect(
         rect.x + sizes.pad + sizes.px(24),
         rect.y + sizes.px(30),
@@ -120,33 +187,38 @@ def _draw_legend(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes)
         draw_text(image, name, (x + size + sizes.px(6), y + line * row), sizes.text, QUIET)
 
 
-def draw_help(image: Image, area: Rect, keys: Mapping[str, str], sizes: Sizes) -> None:
-    """Every key, and the meaning of the mark on a bar, in the middle of the picture."""
-    row, key_room = sizes.px(21), sizes.px(58)
-    rows = [*keys.items(), ("", f"the mark on a bar: {MARK_MEANING}")]
-    widest = max(text_width(words, sizes.text) for _, words in rows[:-1])
-    width = max(key_room + widest, text_width(rows[-1][1], sizes.text)) + 3 * sizes.pad
-    height = row * len(rows) + 3 * sizes.pad
-    rect = Rect(
-        area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height
-    )
-    draw_pane(image, rect, sizes.radius)
-    fill_rect(image, rect, GROUND, sizes.radius, opacity=0.55)
-    left, top = rect.x + 1.5 * sizes.pad, rect.y + 1.5 * sizes.pad
-    for index, (key, words) in enumerate(rows):
-        y = top + index * row
+def help_height(keys: Mapping[str, str], width: float, sizes: Sizes) -> int:
+    lines = sum(len(words) for _, words in _help_rows(keys, width, sizes))
+    return 2 * sizes.pad + sizes.px(17) * lines
+
+
+def draw_help(image: Image, rect: Rect, keys: Mapping[str, str], sizes: Sizes) -> None:
+    """Every key, and the meaning of the mark on a bar."""
+    left, y = rect.x + sizes.pad, rect.y + sizes.pad
+    for key, words in _help_rows(keys, rect.width, sizes):
+        if y + sizes.px(17) * len(words) > rect.bottom:
+            return
         if key:
-            cap = Rect(
-                left, y - sizes.px(1), text_width(key, sizes.text) + sizes.px(12), sizes.px(18)
-            )
+            width = text_width(key, sizes.text) + sizes.px(10)
+            cap = Rect(left, y - sizes.px(1), width, sizes.px(16))
             fill_rect(image, cap, TEXT, sizes.px(4), opacity=0.16)
-            draw_text(image, key, (left + sizes.px(6), y), sizes.text, TEXT, bold=False)
-            draw_text(image, words, (left + key_room, y), sizes.text, TEXT)
-        else:
-            draw_text(image, words, (left, y + sizes.px(5)), sizes.text, QUIET)
+            draw_text(image, key, (left + sizes.px(5), y), sizes.text, TEXT)
+        for line in words:
+            x = left + (sizes.px(KEY_ROOM) if key else 0)
+            draw_text(image, line, (x, y), sizes.text, TEXT if key else QUIET)
+            y += sizes.px(17)
 
 
-def _draw_empty_inset(image: Image, rect: Rect, title: str, sizes: Sizes) -> None:
-    fill_rect(image, rect, INSET_GROUND, sizes.radius)
+def _help_rows(
+    keys: Mapping[str, str], width: float, sizes: Sizes
+) -> list[tuple[str, tuple[str, ...]]]:
+    room = int(width - 2 * sizes.pad)
+    beside = room - sizes.px(KEY_ROOM)
+    every = {**keys, **WINDOW_KEYS}
+    rows = [(key, wrap(words, beside, sizes.text)) for key, words in every.items()]
+    return [*rows, ("", wrap(f"the mark on a bar: {MARK_MEANING}", room, sizes.text))]
+
+
+def _draw_title(image: Image, rect: Rect, title: str, sizes: Sizes) -> None:
     at = (rect.x + sizes.pad, rect.y + sizes.px(7))
     draw_text(image, title, at, sizes.text, QUIET, room=rect.width - 2 * sizes.pad)

@@ -2,11 +2,11 @@
 
 from rankotom_edge.frame import Image
 from rankotom_edge.views.display import Display
-from rankotom_edge.views.drawing.canvas import draw_dot, draw_pane, draw_text
+from rankotom_edge.views.drawing.canvas import draw_dot, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.text import line_height, text_width
-from rankotom_edge.views.palette import QUIET, RECORDING, TEXT, WARNING
-from rankotom_edge.views.presenter import STILL, frame_rate, picture_message, status_line
+from rankotom_edge.views.palette import GROUND, QUIET, RECORDING, TEXT, WARNING
+from rankotom_edge.views.presenter import NO_FACE, STILL, frame_rate, picture_message, status_line
 from rankotom_edge.views.window.layout import WindowLayout
 
 
@@ -52,19 +52,17 @@ def _draw_flags(
 
 
 def draw_message(image: Image, layout: WindowLayout, display: Display) -> None:
-    """In the middle of the picture if it needs attention, else at its lower edge."""
+    """In the middle of the picture while there is nothing else to see in it."""
     message = picture_message(display)
-    if message is None:
-        return
+    if message is None or message.words == NO_FACE:
+        return  # the column says that there is no face
     sizes, picture = layout.sizes, layout.picture.rect
-    size = sizes.title if message.attention else sizes.text
+    size = sizes.title
     width = min(text_width(message.words, size) + 2 * sizes.pad, picture.width - sizes.pad)
     height = line_height(size) + sizes.pad
-    y = picture.bottom - height - sizes.px(12)
-    if message.attention or display.latest is None:
-        y = picture.y + (picture.height - height) / 2
-    pill = Rect(picture.x + (picture.width - width) / 2, y, width, height)
-    draw_pane(image, pill, height / 2)
+    x, y = (picture.x + (picture.width - width) / 2, picture.y + (picture.height - height) / 2)
+    pill = Rect(x, y, width, height)
+    fill_rect(image, pill, GROUND, height / 2, opacity=0.85)
     at = (pill.x + sizes.pad, pill.y + sizes.pad / 2 - 1)
     colour = WARNING if message.attention else QUIET
     draw_text(image, message.words, at, size, colour, room=width - 2 * sizes.pad + 1)

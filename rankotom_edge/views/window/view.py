@@ -12,10 +12,13 @@ from rankotom_edge.closing import Closing
 from rankotom_edge.frame import Image
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.views.display import Display
-from rankotom_edge.views.window.overlay import Overlay, size_within
+from rankotom_edge.views.window.overlay import Overlay
 
-# At most, chosen by eye: readable across a table, small enough for a laptop's screen.
-OPENING_SIZE = (1280, 720)
+# Chosen by eye.
+OF_THE_SCREEN = 0.9
+SMALL_SCREEN = 700  # pixels of the shorter side, below which the window opens full screen
+SIZE_WITHOUT_SCREEN = (1280, 720)  # where its size cannot be asked: on macOS and Windows
+FULL_SCREEN_KEY = "f"
 KEY_NAMES = {27: "esc", 32: "space"}
 # Qt paints only while OpenCV waits for keys. With 1 ms it stays black on a busy machine. By eye.
 KEY_WAIT_MS = 10
@@ -33,31 +36,66 @@ def key_name(code: int) -> str | None:
     return character if character.isascii() and character.isalnum() else None
 
 
+class _Screen(ctypes.Structure):
+    """The beginning of xcb_screen_t."""
+
+    _fields_ = (
+        ("ids", ctypes.c_uint32 * 5),
+        ("width", ctypes.c_uint16),
+        ("height", ctypes.c_uint16),
+    )
+
+
+class _Screens(ctypes.Structure):
+    """xcb_screen_iterator_t."""
+
+    _fields_ = (("data", ctypes.POINTER(_Screen)), ("rem", ctypes.c_int), ("index", ctypes.c_int))
+
+
 def screen_available() -> bool:
-    """Whether a window can be opened, found by connecting to the X server.
+    """Whether a window can be opened.
 
     OpenCV would end the process, without an exception, if it could not connect.
     """
     # OpenCV 4.8, as in JetPack 6, lacks this function; its build has windows.
     if hasattr(cv2, "currentUIFramework") and not cv2.currentUIFramework():
         return False
-    if sys.platform in ("darwin", "win32"):
-        return True
+    return sys.platform in ("darwin", "win32") or screen_size() is not None
+
+
+def screen_size() -> tuple[int, int] | None:
+    """Width and height of the X server's screen, found by connecting to it. None without one."""
     if not os.environ.get("DISPLAY"):
-        return False
-    found = ctypes.util.find_library("xcb") or "libxcb.so.1"
+        return None
     try:
-        xcb = ctypes.CDLL(found)
+        xcb = ctypes.CDLL(ctypes.util.find_library("xcb") or "libxcb.so.1")
     except OSError:
-        return False
-    xcb.xcb_connect.restype = ctypes.c_void_p
+        return None
+    xcb.xcb_connect.restype = xcb.xcb_get_setup.restype = ctypes.c_void_p
     xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
-    xcb.xcb_connection_has_error.argtypes = (ctypes.c_void_p,)
-    xcb.xcb_disconnect.argtypes = (ctypes.c_void_p,)
+    xcb.xcb_setup_roots_iterator.restype = _Screens
+    for function in ("connection_has_error", "disconnect", "get_setup", "setup_roots_iterator"):
+        getattr(xcb, f"xcb_{function}").argtypes = (ctypes.c_void_p,)
     connection = xcb.xcb_connect(None, None)
-    connected = bool(xcb.xcb_connection_has_error(connection) == 0)
-    xcb.xcb_disconnect(connection)
-    return connected
+    try:
+        if xcb.xcb_connection_has_error(connection):
+            return None
+        screen = xcb.xcb_setup_roots_iterator(xcb.xcb_get_setup(connection)).data.contents
+        return int(screen.width), int(screen.height)
+    finally:
+        xcb.xcb_disconnect(connection)
+
+
+def opening_size(screen: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Of a window that leaves room for borders and a panel; None is full screen, for a screen on
+    which that room is needed. Screens side by side are one to X, so it is 16:9 at the widest."""
+    if screen is None:
+        return SIZE_WITHOUT_SCREEN
+    width, height = screen
+    if min(width, height) < SMALL_SCREEN:
+        return None
+    height = round(OF_THE_SCREEN * height)
+    return min(round(OF_THE_SCREEN * width), height * 16 // 9), height
 
 
 class WindowView(Closing):
@@ -70,7 +108,6 @@ class WindowView(Closing):
         self._title = title
         self._overlay = Overlay(model)
         self._window: Window | None = None
-        self._knows_frame_size = False
 
     @property
     def closed(self) -> bool:
@@ -78,15 +115,17 @@ class WindowView(Closing):
 
     def show(self, display: Display) -> None:
         if self._window is None:
-            self._window = Window(self._title, size_within(OPENING_SIZE, display))
-        elif display.latest is not None and not self._knows_frame_size:
-            self._window.resize(size_within(OPENING_SIZE, display))
-        self._knows_frame_size = display.latest is not None
+            self._window = Window(self._title, opening_size(screen_size()))
         if not self._window.closed:
             self._window.show(self._overlay.draw(display, self._window.size))
 
     def key(self) -> str | None:
-        return None if self._window is None else self._window.key()
+        """``f`` is handled here."""
+        key = None if self._window is None else self._window.key()
+        if key == FULL_SCREEN_KEY and self._window is not None:
+            self._window.toggle_full_screen()
+            return None
+        return key
 
     def close(self) -> None:
         if self._window is not None:
@@ -96,15 +135,32 @@ class WindowView(Closing):
 class Window(Closing):
     """One OpenCV window: images in, key names out. Only for the main thread."""
 
-    def __init__(self, title: str, size: tuple[int, int]) -> None:
+    def __init__(self, title: str, size: tuple[int, int] | None) -> None:
+        """Without a size it opens full screen."""
         self.title = title
         self.closed = False
-        self._size = size
+        self._size = size or SIZE_WITHOUT_SCREEN
         self._shown = False
         # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
-        cv2.resizeWindow(title, *size)
+        cv2.resizeWindow(title, *self._size)
+        self._before_full_screen: tuple[int, int] | None = None
+        if size is None:
+            self.toggle_full_screen()
+
+    def toggle_full_screen(self) -> None:
+        """Also resized, because Qt leaves that to a window manager, and a kiosk has none."""
+        back, screen = self._before_full_screen, screen_size()
+        self._before_full_screen = None if back else self.size
+        if back:
+            cv2.setWindowProperty(self.title, cv2.WND_PROP_FULLSCREEN, cv2.WINDOW_NORMAL)
+            cv2.resizeWindow(self.title, *back)
+            return
+        if screen is not None:
+            cv2.moveWindow(self.title, 0, 0)
+            cv2.resizeWindow(self.title, *screen)
+        cv2.setWindowProperty(self.title, cv2.WND_PROP_FULLSCREEN, cv2.WINDOW_FULLSCREEN)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -113,10 +169,6 @@ class Window(Closing):
             return self._size
         _, _, width, height = cv2.getWindowImageRect(self.title)
         return (width, height) if width > 0 and height > 0 else self._size
-
-    def resize(self, size: tuple[int, int]) -> None:
-        self._size = size
-        cv2.resizeWindow(self.title, *size)
 
     def show(self, image: Image) -> None:
         if not self._still_open():

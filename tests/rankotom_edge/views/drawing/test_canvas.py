@@ -9,7 +9,6 @@ from rankotom_edge.frame import Image
 from rankotom_edge.views.drawing.canvas import (
     draw_dot,
     draw_outline,
-    draw_pane,
     draw_text,
     fill_rect,
     rounded_mask,
@@ -42,7 +41,6 @@ def test_what_reaches_over_the_border_is_cut_off(place: tuple[int, int]) -> None
     image = ground()
     rect = Rect(*place, 40, 30)
     fill_rect(image, rect, RED, 5)
-    draw_pane(image, rect, 5)
     draw_outline(image, rect, 5, RED, 2, WHITE)
     draw_dot(image, place, 6, RED)
     draw_text(image, "happiness", place, 12, WHITE)
@@ -55,20 +53,6 @@ def test_round_corners_are_round() -> None:
     assert mask[0, 10] == 255
     assert mask[6, 0] == 255
     assert np.array_equal(mask, mask[::-1, ::-1])
-
-
-@pytest.mark.parametrize("level", [0, 128, 255])
-def test_text_can_be_read_on_a_pane_over_anything(level: int) -> None:
-    image = np.full((60, 80, 3), level, np.uint8)
-    draw_pane(image, Rect(5, 5, 70, 50), 6)
-    assert image[10:50, 10:70].max() < 80
-
-
-def test_a_pane_blurs_what_is_behind_it() -> None:
-    stripes = ground()
-    stripes[:, ::2] = 255
-    draw_pane(stripes, Rect(0, 0, 80, 60), 0)
-    assert stripes.std() < 3
 
 
 def test_text_ends_where_it_is_asked_to() -> None:

@@ -12,12 +12,6 @@ def test_the_frame_is_scaled_into_its_place() -> None:
     assert AREA.face_rect(FACE) == Rect(120, 70, 50, 50)
 
 
-def test_a_head_is_larger_than_its_box_above_all_at_the_top() -> None:
-    box, head = AREA.face_rect(FACE), AREA.head_rect(FACE)
-    assert head.contains(box)
-    assert box.y - head.y > head.bottom - box.bottom > 0
-
-
 def test_a_face_at_the_border_is_cut_off_there() -> None:
     outside = Face((600, -40, 100, 100), (0, 0), (0, 0), (0, 0), (0, 0), 0.9)
     assert AREA.face_rect(outside) == Rect(320, 10, 20, 30)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 
 from rankotom_edge.views.controls import KEYS, Controls
 from rankotom_edge.views.palette import EMOTION_HEX
+from rankotom_edge.views.window.insets import split_column
+from rankotom_edge.views.window.layout import divide_window
 from rankotom_edge.views.window.overlay import Overlay
 
 
@@ -19,7 +23,7 @@ def test_the_help_leaves_out_the_keys_that_can_do_nothing(
 ) -> None:
     said = words(
         window.frame_readings(window.HAPPY), controls=Controls(help=True, absent=("r", "c"))
-    )
+    ).replace(" | ", " ")
     assert KEYS["v"] in said
     assert KEYS["r"] not in said
     assert KEYS["c"] not in said
@@ -27,20 +31,44 @@ def test_the_help_leaves_out_the_keys_that_can_do_nothing(
 
 def test_the_help_lists_every_key(window: Any, words: Callable[..., str]) -> None:
     said = words(window.frame_readings(window.HAPPY), controls=Controls(help=True))
-    for key, meaning in KEYS.items():
-        assert f"{key} | {meaning}" in said
+    said = said.replace(" | ", " ")  # long ones are written in two lines
+    for key, meaning in (KEYS | {"f": "full screen"}).items():
+        assert f"{key} {meaning}" in said
 
 
-def test_the_reliability_diagram_opens_beside_the_picture(
+def test_the_reliability_diagram_says_what_was_measured(
     window: Any, words: Callable[..., str]
 ) -> None:
-    asked = Controls(reliability=True)
-    image = window.drawn(window.frame_readings(window.HAPPY), controls=asked)
-    assert image.shape[1] > 640
-    said = words(window.frame_readings(window.HAPPY), controls=asked)
+    said = words(window.frame_readings(window.HAPPY), controls=Controls(reliability=True))
     ece = window.MODEL.evaluation.metrics["ece"].value
     assert f"ECE {100 * ece:.1f} %, 1,789 faces" in said
     assert "not sure enough" in said
+
+
+@pytest.mark.parametrize("faces", [0, 1, 3, 8, 18])
+@pytest.mark.parametrize("room", [(640, 480), (1280, 800), (800, 1200), (480, 800)])
+@pytest.mark.parametrize(
+    "pressed", [("help",), ("reliability",), ("crop",), ("crop", "reliability")]
+)
+def test_what_a_key_opens_is_in_the_column_and_leaves_room_for_a_card(
+    pressed: tuple[str, ...], room: tuple[int, int], faces: int
+) -> None:
+    layout = divide_window((640, 480), room, status_lines=1)
+    controls = Controls(**dict.fromkeys(pressed, True))
+    cards, insets = split_column(layout, controls, faces)
+    assert {name for name, _ in insets} == set(pressed)
+    places = [cards, *(rect for _, rect in insets)]
+    for place in places:
+        assert layout.column.grow(0.5).contains(place)
+        assert not place.overlaps(layout.around)
+    assert not any(one.overlaps(two) for one, two in combinations(places, 2))
+    assert cards.height >= layout.sizes.px(44)
+
+
+def test_the_help_takes_the_place_of_what_else_is_open() -> None:
+    layout = divide_window((640, 480), (640, 480), status_lines=1)
+    _, insets = split_column(layout, Controls(help=True, crop=True, reliability=True), 1)
+    assert [name for name, _ in insets] == ["help"]
 
 
 def test_a_model_without_a_table_is_drawn_all_the_same(window: Any, texts: list[str]) -> None:
@@ -56,10 +84,9 @@ def test_a_model_without_a_table_is_drawn_all_the_same(window: Any, texts: list[
 
 def test_the_crop_is_shown_pixel_by_pixel(window: Any) -> None:
     crop = np.random.default_rng(1).integers(0, 256, (1, 48, 48), dtype=np.uint8)
-    image = window.drawn(
-        window.frame_readings(replace(window.HAPPY, crop=crop)), controls=Controls(crop=True)
-    )
-    shown = image[:200, 640:]
+    latest = window.frame_readings(replace(window.HAPPY, crop=crop))
+    image = window.drawn(latest, controls=Controls(crop=True), room=(640, 480))
+    shown = image[:, 432:]
     inner = cv2.resize(crop[0], (90, 90), interpolation=cv2.INTER_NEAREST)[10:-10, 10:-10]
     found = cv2.matchTemplate(cv2.cvtColor(shown, cv2.COLOR_BGR2GRAY), inner, cv2.TM_CCOEFF_NORMED)
     assert found.max() > 0.99
@@ -69,14 +96,14 @@ def test_the_crops_of_a_crowd_stay_in_their_column(window: Any) -> None:
     crop = np.full((1, 48, 48), 255, np.uint8)
     crowd = [
         replace(
-            window.reading(window.shares(anger=0.9), window.face_in(40 * n, 20 * n, 60), n),
+            window.reading(window.shares(anger=0.9), window.face_in(30 * n, 20 * n, 60), n),
             crop=crop,
         )
         for n in range(1, 13)
     ]
-    image = window.drawn(
-        window.frame_readings(*crowd), controls=Controls(crop=True, reliability=True)
-    )
+    both = Controls(crop=True, reliability=True)
+    image = window.drawn(window.frame_readings(*crowd), controls=both, room=(640, 480))
     white = np.all(image == 255, axis=2)
-    assert white[:480, 640:].sum() > 80 * 80
-    assert white[480:].sum() == 0
+    assert white[:, 432:].sum() > 12 * 20 * 20
+    assert white[:, :432].sum() == 0
+    assert white[454:].sum() == 0

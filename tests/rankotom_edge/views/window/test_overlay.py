@@ -17,9 +17,12 @@ from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display, Status
-from rankotom_edge.views.palette import EMOTION_HEX, WARNING_HEX
+from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.history import Moment
+from rankotom_edge.views.palette import CARD, EMOTION_HEX, WARNING_HEX, bgr
+from rankotom_edge.views.window import stage
 from rankotom_edge.views.window.layout import divide_window
-from rankotom_edge.views.window.overlay import Overlay, size_within
+from rankotom_edge.views.window.overlay import Overlay
 
 
 def test_the_frame_is_not_touched(window: Any) -> None:
@@ -42,47 +45,58 @@ def test_nothing_is_drawn_over_a_face(window: Any, count: int, size: tuple[int, 
         *(window.reading(window.shares(happiness=0.6), face, n) for n, face in enumerate(faces, 1)),
         size=size,
     )
-    image = window.drawn(shown)
-    for face in faces:
-        x, y, wide, _ = (round(value) for value in face.box)
-        start, end = round(0.35 * wide), round(0.88 * wide)  # a number stands in the box's corner
-        inner = (slice(y + start, y + end), slice(x + start, x + end))
-        assert np.array_equal(image[inner], shown.frame.image[inner])
-
-
-@pytest.mark.parametrize(
-    "places",
-    [
-        [(70 + 190 * n, 170, 100) for n in range(3)],
-        [(20, 240, 230), (390, 240, 230)],  # the only room in the picture is above
-    ],
-    ids=["three", "two below"],
-)
-def test_nothing_is_drawn_over_a_forehead(
-    window: Any, places: list[tuple[float, float, float]]
-) -> None:
-    overlay, faces = Overlay(window.MODEL), [window.face_in(*place) for place in places]
-    shown = window.frame_readings(
-        *(window.reading(window.shares(happiness=0.6), face, n) for n, face in enumerate(faces, 1))
-    )
-    room = (640, 506)
-    overlay.draw(window.playing(shown), room)
-    placement = overlay._placement
-    layout = divide_window((640, 480), room, column=placement.column, status_lines=1)
-    assert len(placement.places) == len(faces)
-    for place in placement.places.values():
+    room = divide_window(size, None, status_lines=1)
+    everything = Controls(help=True, crop=True, reliability=True)
+    for controls in (Controls(), everything):
+        image = window.drawn(shown, controls=controls, room=(room.width, room.height))
+        bare = window.drawn(replace(shown, readings=()), room=(room.width, room.height))
         for face in faces:
-            assert not place.rect.overlaps(layout.picture.head_rect(face))
+            x, y, wide, high = room.picture.face_rect(face).grow(-4 * room.sizes.px(1)).pixels
+            inner = (slice(y, y + high), slice(x, x + wide))
+            assert np.array_equal(image[inner], bare[inner])
 
 
-def test_a_face_that_fills_the_picture_has_its_bars_beside_it(window: Any) -> None:
-    image = window.drawn(
-        window.frame_readings(
-            window.reading(window.shares(happiness=0.83), window.face_in(85, 4, 470))
-        )
-    )
-    assert image.shape[1] > 640
-    assert window.pixels_of(image[:, 640:], EMOTION_HEX["happiness"]) > 100
+def test_every_face_is_numbered_like_its_card(window: Any, texts: list[str]) -> None:
+    people = [
+        window.reading(window.shares(happiness=0.6), window.face_in(80 * n, 200, 60), n)
+        for n in (3, 1, 2)
+    ]
+    window.drawn(window.frame_readings(*people), room=(1280, 800))
+    captions = [text for text in texts if text.endswith("happiness 60 %")]
+    assert captions == [f"{n} happiness 60 %" for n in (1, 2, 3)]
+    assert [text for text in texts if text in ("1", "2", "3")] == ["1", "2", "3"]
+
+
+def test_one_person_gets_the_stage(window: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The word can be read across a room: a letter is a tenth of the window high."""
+    heights: dict[str, int] = {}
+    draw = stage.draw_text
+
+    def noting(image: Any, text: str, at: Any, size: int, *rest: Any, **options: Any) -> int:
+        heights[text] = size
+        return draw(image, text, at, size, *rest, **options)
+
+    monkeypatch.setattr(stage, "draw_text", noting)
+    image = window.drawn(window.frame_readings(window.HAPPY), room=(1280, 800))
+    assert heights["happiness"] == heights["83 %"] > image.shape[0] / 20
+    assert any("times in 100" in text for text in heights)
+    assert "the last minute" in heights
+
+
+def test_the_last_minute_is_a_strip_in_the_headlines_colours_hatched_where_unsure() -> None:
+    labels = ("happiness", "sadness")
+    happy, both = Moment((0,), unsure=False), Moment((0, 1), unsure=False)
+    image = np.zeros((20, 40, 3), np.uint8)
+    lane = (None, happy, both, Moment((1,), unsure=True))
+    stage.draw_strip(image, Rect(0, 0, 40, 20), lane, labels)
+    yellow, blue = bgr(EMOTION_HEX["happiness"]), bgr(EMOTION_HEX["sadness"])
+    assert np.all(image[:, :10] == CARD)
+    assert np.all(image[:, 10:20] == yellow)
+    assert np.all(image[:10, 20:30] == yellow)
+    assert np.all(image[10:, 20:30] == blue)
+    hatched = image[:, 30:].reshape(-1, 3)
+    assert len(np.unique(hatched, axis=0)) == 2
+    assert not np.all(hatched == blue, axis=1).any()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +139,7 @@ def test_a_lost_source_is_dimmed_said_plainly_and_shows_no_stale_reading(
 
 
 @pytest.mark.parametrize(
-    ("lines", "interpolation"), [(1080, cv2.INTER_LINEAR), (600, cv2.INTER_AREA)]
+    ("lines", "interpolation"), [(1300, cv2.INTER_LINEAR), (700, cv2.INTER_AREA)]
 )
 def test_only_a_much_smaller_picture_is_averaged(
     window: Any, lines: int, interpolation: int
@@ -133,14 +147,13 @@ def test_only_a_much_smaller_picture_is_averaged(
     """Averaging is slow at 0.95, the zoom of a window of the frame's own size."""
     shown = window.frame_readings(size=(1920, 1080))
     image = window.drawn(shown, room=(round(lines * 16 / 9), lines))
-    layout = divide_window((1920, 1080), image.shape[1::-1], column=False, status_lines=1)
+    layout = divide_window((1920, 1080), image.shape[1::-1], status_lines=1)
     x, y, width, height = layout.picture.rect.pixels
     plain = cv2.resize(shown.frame.image, (width, height), interpolation=interpolation)
-    upper = slice(0, height // 2)  # "no face" is written below
-    assert np.array_equal(image[y : y + height, x : x + width][upper], plain[upper])
+    assert np.array_equal(image[y : y + height, x : x + width], plain)
 
 
-@pytest.mark.parametrize("room", [(640, 506), (1280, 720), (800, 900), (1919, 1079)])
+@pytest.mark.parametrize("room", [(640, 480), (1280, 720), (800, 900), (1919, 1079)])
 def test_the_picture_fills_the_window_exactly(window: Any, room: tuple[int, int]) -> None:
     image = window.drawn(window.frame_readings(window.HAPPY), room=room)
     assert image.shape == (room[1], room[0], 3)
@@ -183,19 +196,3 @@ def test_drawing_is_quick_enough_for_a_camera(window: Any) -> None:
         for _ in range(5):
             overlay.draw(window.playing(shown))
         assert (time.thread_time() - started) / 5 * 1000 < most_ms
-
-
-@pytest.mark.parametrize("shape", [(480, 640), (1920, 1080)])
-def test_in_the_window_as_it_opens_a_high_picture_keeps_its_size_when_keys_ask_for_more(
-    window: Any, shape: tuple[int, int]
-) -> None:
-    shown = replace(
-        window.frame_readings(window.HAPPY),
-        frame=Frame(np.full((*shape, 3), 90, np.uint8), 0, 0.0, 0.0),
-    )
-    room = size_within((1280, 720), window.playing(shown))
-    lit = []
-    for controls in (Controls(), Controls(reliability=True, crop=True)):
-        image = Overlay(window.MODEL).draw(window.playing(shown, controls), room)
-        lit.append(np.all(image == 90, axis=2).any(axis=0).sum())
-    assert lit[0] == lit[1]

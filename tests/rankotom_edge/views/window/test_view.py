@@ -10,19 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
-from rankotom_edge.frame import Frame
-from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.views.palette import EMOTION_HEX, bgr
-from rankotom_edge.views.window.overlay import Overlay, size_within
-from rankotom_edge.views.window.view import OPENING_SIZE, key_name, screen_available
+from rankotom_edge.views.window.view import key_name, opening_size, screen_available, screen_size
 
 ROOT = Path(__file__).parents[4]
 TITLE = "a window under test"
@@ -194,19 +189,35 @@ def test_other_keys_have_none(code: int) -> None:
     assert key_name(code) is None
 
 
-@pytest.mark.parametrize("still", [False, True])
-@pytest.mark.parametrize("size", [(320, 240), (640, 480), (1920, 1080), (4000, 3000), (1080, 1920)])
-def test_a_window_opens_large_enough_to_read_and_small_enough_for_a_laptop(
-    showing: Any, size: tuple[int, int], still: bool
+@pytest.mark.parametrize(
+    ("screen", "size"),
+    [
+        ((1920, 1080), (1728, 972)),
+        ((3840, 2160), (3456, 1944)),
+        ((1280, 800), (1152, 720)),
+        ((3840, 1080), (1728, 972)),  # two screens side by side are one to X
+        ((1080, 1920), (972, 1728)),
+        ((640, 480), None),  # full screen: borders would take too much of it
+        (None, (1280, 720)),
+    ],
+)
+def test_a_window_opens_to_fit_its_screen(
+    screen: tuple[int, int] | None, size: tuple[int, int] | None
 ) -> None:
-    image = np.full((size[1], size[0], 3), 200, np.uint8)
-    latest = replace(showing.frame_readings(), frame=Frame(image, 0, 0.0, 0.0))
-    display = showing.display(latest, still=still)
-    width, height = size_within(OPENING_SIZE, display)
-    assert width <= 1280
-    assert 600 <= height <= 720
-    drawn = Overlay(load_artifact("ferplus-fp32").card).draw(display, (width, height))
-    assert drawn.shape[:2] == (height, width)  # not shrunk: letters have 12 pixels at least
-    seen = np.all(drawn == 200, axis=2)
-    share = 0.95 if size[0] / size[1] > 1.5 else 0.5  # a high picture leaves room for the column
-    assert seen[: height // 2].mean() > share
+    assert opening_size(screen) == size
+
+
+def test_the_size_of_the_screen_is_asked_of_it(
+    screen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", screen)
+    assert screen_size() == (1400, 900)
+
+
+def test_f_makes_the_window_as_large_as_the_screen_and_small_again(program: Program) -> None:
+    program.wait_for("size 1260 810")
+    program.press("f")
+    program.wait_for("size 1400 900")
+    program.press("f")
+    program.until(lambda: [line for line in program.said()[-1:] if line == "size 1260 810"])
+    assert not any(line == "key f" for line in program.said())

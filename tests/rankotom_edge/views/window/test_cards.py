@@ -1,4 +1,4 @@
-"""What a face's panel says and shows."""
+"""What a face's card says and shows, and how many cards there are room for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
 from rankotom_edge.views.palette import EMOTION_HEX, bgr
-from rankotom_edge.views.window import panels
+from rankotom_edge.views.window import cards
 
 
 @pytest.mark.parametrize("side", [6, 40, 300, 470])
@@ -31,19 +31,21 @@ def test_a_face_of_any_size_gets_its_bars(
 def test_the_bar_is_as_long_as_the_share(window: Any) -> None:
     lengths = []
     for share in (0.3, 0.6, 0.9):
-        image = window.drawn(window.frame_readings(window.reading(window.shares(sadness=share))))
-        panel = image[60:330, 225:450]
-        lengths.append(int(np.all(panel == bgr(EMOTION_HEX["sadness"]), axis=2).sum(axis=1).max()))
-    # The mark hides up to six pixels of a bar.
-    assert lengths[1] == pytest.approx(2 * lengths[0], abs=7)
-    assert lengths[2] == pytest.approx(3 * lengths[0], abs=9)
+        image = np.zeros((60, 300, 3), np.uint8)
+        reading = window.reading(window.shares(sadness=share), reason=None)
+        row = Rect(0, 10, 300, 30)
+        index = EMOTIONS.index("sadness")
+        cards.draw_bar(image, row, reading, index, Reliability(window.MODEL.evaluation), Sizes(1.0))
+        coloured = np.all(image == bgr(EMOTION_HEX["sadness"]), axis=2).any(axis=0)
+        lengths.append(int(coloured.nonzero()[0].max()))
+    assert lengths == pytest.approx([90, 180, 270], abs=4)  # rounded ends
 
 
 def test_the_emotions_stand_in_the_order_of_the_model(
     window: Any, words: Callable[..., str]
 ) -> None:
     said = words(window.frame_readings(window.reading(window.shares(fear=0.7, neutral=0.1))))
-    bars = said.split("times in 100")[1]
+    bars = said.split("times in 100", 1)[1]
     places = [bars.index(name) for name in EMOTIONS]
     assert places == sorted(places)
 
@@ -63,8 +65,8 @@ def test_a_blend_is_named_with_its_parts(window: Any, words: Callable[..., str])
     said = words(
         window.frame_readings(window.reading(window.shares(happiness=0.52, surprise=0.31)))
     )
-    assert "happily surprised" in said
-    assert "happiness and surprise" in said
+    assert "happily | surprised" in said  # in two lines, on the stage
+    assert "happily surprised 52 + 31" in said  # the caption
 
 
 def test_an_unsure_reading_says_why_and_fades_its_bars(
@@ -75,7 +77,7 @@ def test_an_unsure_reading_says_why_and_fades_its_bars(
     )
     said = words(unsure)
     assert "unsure" in said
-    assert "41 % sure, 62 % needed" in said
+    assert "41 % sure, 62 % | needed" in said  # in two lines, on the stage
     assert window.pixels_of(window.drawn(unsure), EMOTION_HEX["happiness"]) == 0
 
 
@@ -84,7 +86,7 @@ def test_each_bar_has_a_mark_of_its_own_kind_of_bar(
 ) -> None:
     marks: list[tuple[float, bool]] = []
     monkeypatch.setattr(
-        panels, "_draw_mark", lambda image, track, share, highest, _: marks.append((share, highest))
+        cards, "_draw_mark", lambda image, track, share, highest, _: marks.append((share, highest))
     )
     window.drawn(
         window.frame_readings(window.reading(window.shares(happiness=0.52, surprise=0.31)))
@@ -108,16 +110,41 @@ def test_raw_bars_are_those_of_the_frame_alone(window: Any, words: Callable[...,
     assert "raw" in raw
 
 
-def test_a_headline_alone_shows_its_number_or_its_reason(window: Any, texts: list[str]) -> None:
+@pytest.mark.parametrize("level", [cards.COMPACT, cards.LINE])
+def test_a_card_without_bars_has_its_number_or_its_reason(
+    window: Any, texts: list[str], level: int
+) -> None:
     sizes = Sizes(1.0)
-    width, height = panels.panel_sizes(len(EMOTIONS), sizes)[panels.HEADLINE]
+    height = cards.card_height(level, len(EMOTIONS), sizes)
     for reading in (
         window.reading(window.shares(contempt=0.999)),
-        window.reading(window.shares(neutral=0.52, happiness=0.36)),
-        window.reading(window.shares(anger=0.42), reason="42 % sure, 51 % needed"),
+        window.reading(window.shares(happiness=0.52, surprise=0.36)),
+        window.reading(window.shares(anger=0.42), reason="too small"),
     ):
         image = np.zeros((100, 400, 3), np.uint8)
-        rect, reliability = Rect(20, 20, width, height), Reliability(window.MODEL.evaluation)
-        panels.draw_panel(image, rect, panels.HEADLINE, reading, 12, reliability, sizes)
-    assert {">99 %", "52 + 36", "42 % sure, 51 % needed", "neutral, with happiness"} <= set(texts)
-    assert not any("…" in text for text in texts)
+        rect, reliability = Rect(20, 20, 260, height), Reliability(window.MODEL.evaluation)
+        cards.draw_card(image, rect, level, reading, 12, reliability, sizes)
+    expected = {">99 %", "52 + 36", "happily surprised", "too small: come closer", "12"}
+    assert expected <= set(texts)
+
+
+def test_many_faces_get_smaller_cards_and_all_have_one_while_there_is_room() -> None:
+    sizes, area = Sizes(1.0), Rect(0, 0, 208, 438)
+    levels = [cards.largest_level(count, 8, area, sizes) for count in (1, 2, 3, 4, 5, 8, 9, 15)]
+    assert levels[:5] == [cards.FULL, cards.FULL, cards.SHORT, cards.COMPACT, cards.COMPACT]
+    assert levels == sorted(levels)
+    for count, level in zip((1, 2, 3, 4, 5, 8, 9, 15), levels, strict=True):
+        grid = cards.card_grid(count, level, 8, area, sizes)
+        assert len(grid.rects) == count
+        assert grid.left_out is None
+        assert all(area.contains(rect) for rect in grid.rects)
+
+
+def test_what_does_not_fit_is_counted(window: Any, words: Callable[..., str]) -> None:
+    crowd = [
+        window.reading(window.shares(anger=0.9), window.face_in(30 * n, 20 * n, 40), n)
+        for n in range(1, 19)
+    ]
+    said = words(window.frame_readings(*crowd), room=(640, 480))
+    assert "+3 more faces" in said
+    assert "more faces" not in words(window.frame_readings(*crowd), room=(1920, 1080))

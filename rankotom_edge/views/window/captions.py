@@ -1,0 +1,130 @@
+"""The caption of each face: its reading in a word or two, attached to its box.
+
+A caption lies beneath its box, or above it, or inside it; never over another face's box, and never
+over another caption. It is cut to the face's number where there is no room for its words. Between
+faces that cover each other it stands beside them, and a line leads to its box.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import cv2
+
+from rankotom_edge.frame import Image
+from rankotom_edge.readings.reading import Reading
+from rankotom_edge.views.drawing.canvas import draw_text, fill_rect
+from rankotom_edge.views.drawing.rect import Rect
+from rankotom_edge.views.drawing.sizes import Sizes
+from rankotom_edge.views.drawing.text import line_height, text_width
+from rankotom_edge.views.palette import GROUND, headline_colour, text_colour_on
+from rankotom_edge.views.wording import Headline
+
+BENEATH, ABOVE = ((side, f"{side} left", f"{side} right") for side in ("beneath", "above"))
+INSIDE = ("inside", "inside above")
+
+
+class Caption(NamedTuple):
+    rect: Rect
+    form: int  # 0 is the longest
+    side: str  # of BENEATH, ABOVE or INSIDE, or "apart"
+
+
+def caption_forms(words: Headline, number: int | None) -> tuple[str, ...]:
+    """What a caption may say, the longest first; ``number`` is the face's among several."""
+    prefix = "" if number is None else f"{number} "
+    whole, title = f"{prefix}{words.title} {words.number}".strip(), f"{prefix}{words.title}"
+    return tuple(dict.fromkeys((whole, title, prefix.strip() or words.number or words.title)))
+
+
+def place_captions(
+    boxes: Mapping[int, Rect],
+    widths: Mapping[int, Sequence[int]],
+    height: int,
+    area: Rect,
+    before: Mapping[int, Caption],
+) -> dict[int, Caption]:
+    """By track. ``widths`` of the forms; ``before`` are the captions of the frame before, which
+    stay on their side of the face while there is room."""
+    placed: dict[int, Caption] = {}
+    for track, box in boxes.items():
+        taken = [other for it, other in boxes.items() if it != track]
+        taken += [caption.rect for caption in placed.values()]
+        last = before.get(track)
+        for caption in _candidates(box, widths[track], height, area, taken, last):
+            if not any(caption.rect.overlaps(other) for other in taken):
+                placed[track] = caption
+                break
+    return placed
+
+
+def _candidates(
+    box: Rect,
+    widths: Sequence[int],
+    height: int,
+    area: Rect,
+    taken: Sequence[Rect],
+    last: Caption | None,
+) -> Iterator[Caption]:
+    """The best first, all within ``area``."""
+    groups = sorted((BENEATH, ABOVE), key=lambda sides: last is None or last.side not in sides)
+    words, number = range(len(widths) - 1), (len(widths) - 1,)
+    tries = [(sides, forms) for forms in (words, number) for sides in groups]
+    for sides, forms in (*tries, (INSIDE, (*words, *number))):
+        ordered = sorted(sides, key=lambda side: last is None or side != last.side)
+        for form in forms:
+            width = widths[form]
+            for side in ordered:
+                y = box.bottom - height if sides is INSIDE else box.bottom
+                if "above" in side:
+                    y = box.y if sides is INSIDE else box.y - height
+                x = box.x + (box.width - width) / 2
+                if "left" in side or "right" in side:
+                    x = box.x if "left" in side else box.right - width
+                rect = Rect(min(max(x, area.x), area.right - width), y, width, height)
+                if area.contains(rect):
+                    yield Caption(rect, form, side)
+    form, width = len(widths) - 1, widths[-1]
+    apart = [
+        Rect(x, y, width, height)
+        for other in taken
+        for x, y in (
+            (box.x, other.y - height),
+            (box.x, other.bottom),
+            (other.x - width, box.y),
+            (other.right, box.y),
+            (other.x, other.y - height),
+            (other.x, other.bottom),
+        )
+    ]
+    apart.sort(key=lambda rect: math.dist(_middle(rect), _middle(box)))
+    yield from (Caption(rect, form, "apart") for rect in apart if area.contains(rect))
+
+
+def _middle(rect: Rect) -> tuple[float, float]:
+    return rect.x + rect.width / 2, rect.y + rect.height / 2
+
+
+def caption_width(text: str, sizes: Sizes) -> int:
+    return text_width(text, sizes.text, bold=True) + 2 * sizes.px(5)
+
+
+def caption_height(sizes: Sizes) -> int:
+    return line_height(sizes.text, bold=True) + sizes.px(4)
+
+
+def draw_tag(image: Image, rect: Rect, text: str, reading: Reading, sizes: Sizes) -> None:
+    """The words on the reading's colour: a caption, or the number of a card or a crop."""
+    colour = headline_colour(reading)
+    fill_rect(image, rect, colour, sizes.px(4))
+    at = (round(rect.x) + sizes.px(5), round(rect.y) + sizes.px(2) - 1)
+    draw_text(image, text, at, sizes.text, text_colour_on(colour), bold=True)
+
+
+def draw_lead(image: Image, caption: Rect, box: Rect, reading: Reading, sizes: Sizes) -> None:
+    """A line from a caption that stands apart to the nearest edge of its box."""
+    start = _middle(caption)
+    end = (min(max(start[0], box.x), box.right), min(max(start[1], box.y), box.bottom))
+    line = [(round(x), round(y)) for x, y in (start, end)]
+    for colour, width in ((GROUND, sizes.px(3)), (headline_colour(reading), sizes.px(1.4))):
+        cv2.line(image, line[0], line[1], colour, width, cv2.LINE_AA)
