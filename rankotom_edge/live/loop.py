@@ -16,6 +16,7 @@ from rankotom_edge.readings.drift_monitor import DriftMonitor
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source
 from rankotom_edge.views.display import Display, Status
+from rankotom_edge.views.history import History
 from rankotom_edge.views.view import View
 
 READ_TIMEOUT = 0.05  # seconds to wait for a frame before the keys are handled. By eye
@@ -88,6 +89,7 @@ def run_loop(
     """Runs until the source ends, the person quits, or ``stop`` is reached."""
     latest: FrameReadings | None = None
     shown_state, shown_at = "playing", -math.inf
+    history = History()
     # The images are small: waking OpenCV's threads takes longer than they save, and they would
     # compete with the thread that decodes the next frame.
     cv2.setNumThreads(1)
@@ -103,6 +105,8 @@ def run_loop(
                 sink.write(latest)
             if monitor is not None:
                 monitor.write(latest)
+            if view.shows_faces:
+                history.add(frame.time, latest.readings)
             stats.add(latest.latency.total, time.monotonic())
         elif paused and source.live:
             source.read(READ_TIMEOUT)  # discarded, so that it does not count as dropped
@@ -121,7 +125,7 @@ def run_loop(
             continue
         shown_state, shown_at = state, now
         status = current_status(source, reader, stats, actions, now, monitor)
-        display = Display(latest, status, actions.controls)
+        display = Display(latest, status, actions.controls, history)
         view.show(display)
         while (key := view.key()) is not None:
             actions.press(key, display, now)

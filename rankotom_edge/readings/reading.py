@@ -28,6 +28,7 @@ POOR_MARGIN = 0.08
 # Seconds before a new blend is named; chosen by eye. Between two expressions there is often a
 # blend for a frame or two, too short to read.
 BLEND_DELAY = 0.15
+RARE_BLEND_DELAY = 1.0  # for two that people hardly ever see together
 
 
 class PendingBlend(NamedTuple):
@@ -162,7 +163,7 @@ def read_expression(
     doubt = unsure_reason(float(probabilities.max()), needed, margin)
     reason = choose_reason(unreadable, poor, doubt)
     blend = find_blend(probabilities, labels, None if before is None else before.blend)
-    pending = None if blend is None or before is None else _pending_blend(blend, before, time)
+    pending = None if blend is None else _pending_blend(blend, before, time)
     return Reading(
         track=tracked.track,
         face=tracked.face,
@@ -183,25 +184,31 @@ def read_expression(
     )
 
 
-def _pending_blend(blend: Blend, before: Reading, time: float) -> PendingBlend | None:
-    """None once the blend may be named: it was before, or has lasted for ``BLEND_DELAY``."""
+def _pending_blend(blend: Blend, before: Reading | None, time: float) -> PendingBlend | None:
+    """None once the blend may be named: it was before, or has lasted long enough. A face's first
+    reading waits only for a rare one."""
+    if before is None:
+        return PendingBlend(blend.emotions, time) if blend.is_rare else None
     if before.blend is not None and before.blend.emotions == blend.emotions:
         return None
     is_known = before.pending is not None and before.pending.emotions == blend.emotions
     since = before.pending.since if before.pending is not None and is_known else time
-    return PendingBlend(blend.emotions, since) if 0 <= time - since < BLEND_DELAY else None
+    delay = RARE_BLEND_DELAY if blend.is_rare else BLEND_DELAY
+    return PendingBlend(blend.emotions, since) if 0 <= time - since < delay else None
 
 
 def with_smoothing(reading: Reading, smoothed: bool) -> Reading:
-    """The reading as it is, or made again from the probabilities of its frame alone."""
+    """The reading as it is, or made again from the probabilities of its frame alone. One frame is
+    too short for a rare blend."""
     if smoothed:
         return reading
+    blend = find_blend(reading.raw, reading.labels)
     doubt = unsure_reason(float(reading.raw.max()), reading.needed)
     reason = choose_reason(reading.unreadable, reading.poor, doubt)
     return replace(
         reading,
         probabilities=reading.raw,
-        blend=find_blend(reading.raw, reading.labels),
+        blend=None if blend is not None and blend.is_rare else blend,
         verdict="sure" if reason is None else "unsure",
         reason=reason,
     )

@@ -1,11 +1,12 @@
 """What a view shows: the latest readings, the state around them, and the switches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.history import History
 
 
 @dataclass(frozen=True)
@@ -30,3 +31,4 @@ class Display:
     latest: FrameReadings | None  # None before the first frame
     status: Status
     controls: Controls
+    history: History = field(default_factory=History)  # goes on while this display is shown

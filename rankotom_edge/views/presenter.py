@@ -7,6 +7,7 @@ from rankotom_edge.readings.reading import Reading, with_smoothing
 from rankotom_edge.views.display import Display, Status
 
 NO_FACE = "no face"
+PAUSED = "paused: space goes on"
 STILL = "a still picture, moved: not a live person"
 
 
@@ -61,7 +62,7 @@ def status_line(display: Display) -> StatusLine:
         last = Message(drift, attention=True)
     else:
         quiet, last = tuple(filter(None, (model_words(status), dropped_words(status)))), source
-    switches = (("raw", not controls.smoothed), ("paused", controls.paused))
+    switches = (("raw", not controls.smoothed), (PAUSED, controls.paused))
     flags = tuple(name for name, on in switches if on)
     return StatusLine(status.notice, quiet, last, flags)
 

@@ -7,30 +7,42 @@ from dataclasses import dataclass
 
 from calib.evaluation import Evaluation
 from calib.reports.number_text import faces_text
+from rankotom_edge.faces.quality import REASONS
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.prediction_set import set_words
 from rankotom_edge.readings.reading import Reading
 
 UNSURE = "unsure"
 MARK_MEANING = "how often a bar of that height was right"
+# What the person can do about a poor crop.
+ADVICE = {
+    REASONS["size"]: "come closer",
+    REASONS["sharpness"]: "hold still",
+    REASONS["light"]: "turn towards the light",
+    REASONS["glare"]: "step out of the light",
+    REASONS["pose"]: "face the camera",
+    REASONS["whole"]: "show the whole face",
+    REASONS["inside"]: "move into the picture",
+}
 
 
 @dataclass(frozen=True)
 class Headline:
     title: str  # the expression, the blend, or "unsure"
     number: str  # "83 %", "52 + 31", or nothing
-    # How often such a number is right, the parts of the blend, or why it is unsure: a reason, or
-    # the two expressions that it may be
+    # How often such a number is right, the two of a blend that its name does not name, or why it is
+    # unsure: a reason with advice, or the two expressions that it may be
     detail: str
 
 
 def headline(reading: Reading, reliability: Reliability) -> Headline:
     if reading.verdict == "unsure":
-        return Headline(UNSURE, "", doubt_words(reading) or reading.reason or "")
+        return Headline(UNSURE, "", doubt_words(reading) or reason_words(reading))
     blend = reading.blend
     if blend is not None:
         first, second = round(100 * blend.first_share), round(100 * blend.second_share)
-        parts = f"{blend.first} {first} + {blend.second} {second}"
+        plain = all(name in blend.name for name in (blend.first, blend.second))
+        parts = "" if plain else f"{blend.first} and {blend.second}"
         return Headline(blend.name, f"{first} + {second}", parts)
     confidence = reading.confidence
     return Headline(reading.top, percent(confidence), reliability_words(confidence, reliability))
@@ -40,6 +52,12 @@ def doubt_words(reading: Reading) -> str | None:
     """The two expressions that it may be; None where the reason says more."""
     rule = reading.set_rule
     return None if rule is None else set_words(reading.expressions, rule.coverage)
+
+
+def reason_words(reading: Reading) -> str:
+    """ "too dark: turn towards the light"; the reason alone where there is nothing to do."""
+    reason = reading.reason or ""
+    return f"{reason}: {ADVICE[reason]}" if reason in ADVICE else reason
 
 
 def named_emotions(reading: Reading) -> tuple[str, ...]:

@@ -78,8 +78,8 @@ def _face(
         head.append(f"{words.number:>{width - len(head)}}", style="bold")
     if headline_only:
         return Group(head)
-    # If the number does not fit into the headline and the detail would be cut, show the number.
-    cut = words.number and not number_fits and len(words.detail) > width
+    # If the number does not fit into the headline and the detail is cut or empty, show the number.
+    cut = words.number and not number_fits and not 0 < len(words.detail) <= width
     detail = Text(words.number if cut else words.detail, style=QUIET_HEX)
     detail.truncate(width, overflow="ellipsis")
     names = max(len(name) for name in reading.labels)

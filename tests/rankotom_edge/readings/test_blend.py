@@ -10,7 +10,7 @@ import pytest
 from calib.blends import compound_faces, pair_matches, vote_shares
 from calib.emotions import EMOTIONS
 from calib.prediction_files import read_predictions
-from rankotom_edge.readings.blend import KEEP_MARGIN, find_blend
+from rankotom_edge.readings.blend import KEEP_MARGIN, Blend, find_blend
 
 HELD_OUT = Path(__file__).parents[3] / "docs" / "examples" / "fp32.npz"
 
@@ -26,8 +26,9 @@ def shares(**named: float) -> np.ndarray:
     [
         (shares(happiness=0.52, surprise=0.31), "happily surprised"),
         (shares(surprise=0.52, happiness=0.31), "happily surprised"),
-        (shares(neutral=0.6, sadness=0.2), "neutral + sadness"),
-        (shares(sadness=0.7, neutral=0.2), "sadness + neutral"),
+        (shares(neutral=0.6, sadness=0.2), "neutral, with sadness"),
+        (shares(sadness=0.7, neutral=0.2), "slightly sad"),
+        (shares(anger=0.5, happiness=0.4), "anger, with happiness"),
         (shares(happiness=0.85, surprise=0.14), None),
         (shares(happiness=0.99), None),
         (shares(fear=0.4, surprise=0.3), None),
@@ -45,6 +46,22 @@ def test_a_blend_names_its_larger_part_first() -> None:
     assert blend is not None
     assert (blend.first, blend.second) == ("surprise", "happiness")
     assert (blend.first_share, blend.second_share) == pytest.approx((0.52, 0.31))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rare"),
+    [
+        ("happiness", "sadness", True),
+        ("anger", "happiness", True),
+        ("sadness", "neutral", False),
+        ("fear", "surprise", False),
+        ("calm", "happiness", False),  # of another model: nothing is known
+    ],
+)
+def test_two_that_people_hardly_ever_see_together_are_rare(
+    first: str, second: str, rare: bool
+) -> None:
+    assert Blend(first, second, 0.5, 0.4, "").is_rare == rare
 
 
 def test_a_model_of_one_emotion_has_no_blends() -> None:

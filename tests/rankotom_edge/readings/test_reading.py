@@ -183,6 +183,19 @@ def test_a_blend_on_the_way_from_one_expression_to_another_is_not_named() -> Non
     assert reading(shares(happiness=0.9), before=latest, time=5 / 30).blend is None
 
 
+def test_two_that_people_hardly_ever_see_together_must_last_a_second() -> None:
+    odd = shares(sadness=0.5, happiness=0.4)
+    latest = reading(odd)
+    assert latest.blend is None
+    named = []
+    for number in range(1, 60):
+        latest = reading(odd, before=latest, time=number / 30)
+        named.append(latest.blend is not None)
+    assert named.index(True) == 29
+    assert all(named[29:])
+    assert with_smoothing(replace(latest, raw=odd), smoothed=False).blend is None
+
+
 def test_a_blend_that_lasts_is_named_and_so_is_the_first_of_a_face() -> None:
     blended = shares(sadness=0.5, neutral=0.4)
     assert reading(blended).blend is not None

@@ -95,7 +95,7 @@ def test_the_status_line_ends_with_the_source_or_the_drift_or_the_loss(showing: 
 def test_flags_name_the_switches_that_were_changed(showing: Any) -> None:
     assert status_line(showing.display(None)).flags == ()
     controls = Controls(paused=True, smoothed=False)
-    assert status_line(showing.display(None, controls)).flags == ("raw", "paused")
+    assert status_line(showing.display(None, controls)).flags == ("raw", "paused: space goes on")
 
 
 def test_a_remark_on_a_playing_source_needs_attention(showing: Any) -> None:

@@ -25,17 +25,40 @@ def test_a_blend_has_both_shares(showing: Any, reliability: Reliability) -> None
     reading = showing.reading(happiness=0.52, surprise=0.31)
     words = headline(reading, reliability)
     assert (words.title, words.number) == ("happily surprised", "52 + 31")
-    assert words.detail == "happiness 52 + surprise 31"
+    assert words.detail == "happiness and surprise"
     assert named_emotions(reading) == ("happiness", "surprise")
+
+
+def test_a_blend_whose_name_has_both_expressions_does_not_repeat_them(
+    showing: Any, reliability: Reliability
+) -> None:
+    words = headline(showing.reading(neutral=0.6, sadness=0.31), reliability)
+    assert (words.title, words.number, words.detail) == ("neutral, with sadness", "60 + 31", "")
+    words = headline(showing.reading(sadness=0.6, neutral=0.31), reliability)
+    assert (words.title, words.detail) == ("slightly sad", "sadness and neutral")
 
 
 def test_an_unsure_reading_has_its_reason_and_names_no_emotion(
     showing: Any, reliability: Reliability
 ) -> None:
-    reading = showing.reading(happiness=0.5, reason="turned away")
+    reading = showing.reading(happiness=0.5, reason="too little contrast")
     words = headline(reading, reliability)
-    assert (words.title, words.number, words.detail) == ("unsure", "", "turned away")
+    assert (words.title, words.number, words.detail) == ("unsure", "", "too little contrast")
     assert named_emotions(reading) == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("too dark", "too dark: turn towards the light"),
+        ("too small", "too small: come closer"),
+        ("turned away", "turned away: face the camera"),
+    ],
+)
+def test_an_unsure_reading_says_what_the_person_can_do(
+    showing: Any, reliability: Reliability, reason: str, words: str
+) -> None:
+    assert headline(showing.reading(happiness=0.5, reason=reason), reliability).detail == words
 
 
 def test_where_only_confidence_is_missing_the_few_likely_expressions_are_named(
@@ -50,7 +73,7 @@ def test_where_only_confidence_is_missing_the_few_likely_expressions_are_named(
     alone, many = (replace(reading, set_rule=SetRule(mass, 0.9)) for mass in (0.4, 0.999))
     assert headline(alone, reliability).detail == headline(many, reliability).detail == reason
     blurred = replace(several, poor="blurred", reason="blurred")
-    assert headline(blurred, reliability).detail == "blurred"
+    assert headline(blurred, reliability).detail == "blurred: hold still"
 
 
 def test_only_two_expressions_are_named() -> None:

@@ -24,8 +24,8 @@ def test_a_line_is_written_when_what_is_read_of_a_face_changes(showing: Any) -> 
     assert lines[0] == "camera 0"
     assert [line.partition("face 1: ")[2].partition(" (right")[0] for line in lines[1:]] == [
         "happiness 90 %",
-        "happily surprised 52 + 31 (happiness 52 + surprise 31)",
-        "unsure (too dark)",
+        "happily surprised 52 + 31 (happiness and surprise)",
+        "unsure (too dark: turn towards the light)",
         "gone",
     ]
 

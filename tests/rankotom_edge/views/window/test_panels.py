@@ -64,7 +64,7 @@ def test_a_blend_is_named_with_its_parts(window: Any, words: Callable[..., str])
         window.frame_readings(window.reading(window.shares(happiness=0.52, surprise=0.31)))
     )
     assert "happily surprised" in said
-    assert "happiness 52 + surprise 31" in said
+    assert "happiness and surprise" in said
 
 
 def test_an_unsure_reading_says_why_and_fades_its_bars(
@@ -119,5 +119,5 @@ def test_a_headline_alone_shows_its_number_or_its_reason(window: Any, texts: lis
         image = np.zeros((100, 400, 3), np.uint8)
         rect, reliability = Rect(20, 20, width, height), Reliability(window.MODEL.evaluation)
         panels.draw_panel(image, rect, panels.HEADLINE, reading, 12, reliability, sizes)
-    assert {">99 %", "52 + 36", "42 % sure, 51 % needed", "neutral + happiness"} <= set(texts)
+    assert {">99 %", "52 + 36", "42 % sure, 51 % needed", "neutral, with happiness"} <= set(texts)
     assert not any("…" in text for text in texts)

@@ -71,7 +71,7 @@ def test_a_blend_is_named_and_unsure_gives_its_reason(page: Page, showing: Any) 
     blend = showing.reading(happiness=0.52, surprise=0.36)
     page.comes(lambda: page.text(".face h3") == "happily surprised", blend)
     assert page.text(".face .number") == "52 + 36"
-    assert page.text(".face .detail") == "happiness 52 + surprise 36"
+    assert page.text(".face .detail") == "happiness and surprise"
     unsure = showing.reading(reason="the face is blurred", neutral=0.4)
     page.comes(lambda: page.text(".face h3") == "unsure", unsure)
     assert page.text(".face .detail") == "the face is blurred"
