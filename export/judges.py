@@ -160,9 +160,9 @@ class UnlabelledJudge:
     def of_parent(
         cls, parent: Artifact, calibration: Faces, held_out: Faces, limits: Limits
     ) -> UnlabelledJudge:
-        session, title = open_session(parent.path), f"running {parent.card.name}"
+        session = open_session(parent.path)
         on_calibration, on_held_out = (
-            run_model(session, faces.pixels, (PROBABILITIES,), title)[0].astype(np.float64)
+            run_model(session, faces.pixels, (PROBABILITIES,))[0].astype(np.float64)
             for faces in (calibration, held_out)
         )
         return cls(calibration, held_out, on_calibration, on_held_out, parent.card.labels, limits)

@@ -14,11 +14,9 @@ from rankotom_edge.model.target import needs_exact_arithmetic
 BATCH = 64
 
 
-def predict(artifact: Artifact, faces: LabelledFaces) -> Predictions:
+def predict(artifact: Artifact, faces: LabelledFaces, title: str | None = None) -> Predictions:
     session = open_session(artifact.path, optimise=not needs_exact_arithmetic(artifact.card))
-    logits, probabilities = run_model(
-        session, faces.pixels, (LOGITS, PROBABILITIES), f"running {artifact.card.name}"
-    )
+    logits, probabilities = run_model(session, faces.pixels, (LOGITS, PROBABILITIES), title)
     return Predictions(
         probabilities=probabilities.astype(np.float64),
         labels=faces.labels,

@@ -13,7 +13,8 @@ from export.fp16 import check_activations_fit, convert_to_fp16
 from export.gate import Gate
 from export.int8 import find_layers, prepare, quantizable_layers
 from export.judges import Judge, Judgement
-from export.search import SearchResult, ShowProgress, search_int8
+from export.search import JUDGING, SearchResult, int8_steps, search_int8
+from export.steps import Steps
 from export.temporary_folder import temporary_folder
 from export.tensorrt.graph_rules import tensorrt_problems
 from rankotom_edge import __version__
@@ -22,6 +23,8 @@ from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.target import Target
 
 Precision = Literal["int8", "fp16"]
+RANGES_FP16 = "looking for numbers that are too large for FP16"
+CALIBRATING_FP16 = "calibrating the FP16 model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +74,16 @@ def make_smaller_model(
     *,
     allow_slower: bool = False,
     keep_rejected: bool = False,
-    show_progress: ShowProgress = lambda text: None,
+    steps: Steps | None = None,
 ) -> SmallerModel:
     """``output`` is written only if the gate passes; ``keep_rejected`` writes a rejected model
     next to it."""
     check_parent(parent, output)
-    show_progress("preparing the graph")
     with temporary_folder():
         model = prepare(onnx.load(parent.path))
         gate = Gate(parent, model, judge, precision, target, allow_slower=allow_slower)
         make = _make_fp16 if precision == "fp16" else search_int8
-        search = make(gate, show_progress)
+        search = make(gate, steps or Steps())
     _check_tensorrt_rules(search.candidate.model, gate.targets)
     path = output if search.passed else rejected_path(output)
     card = _make_card(gate, search, path.stem)
@@ -108,13 +110,20 @@ def rejected_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rejected{output.suffix}")
 
 
-def _make_fp16(gate: Gate, show_progress: ShowProgress) -> SearchResult:
+def planned_steps(precision: Precision) -> dict[str, float]:
+    """Each with its planned seconds."""
+    return (
+        int8_steps() if precision == "int8" else {RANGES_FP16: 3, CALIBRATING_FP16: 5, JUDGING: 10}
+    )
+
+
+def _make_fp16(gate: Gate, steps: Steps) -> SearchResult:
     model = convert_to_fp16(gate.parent_model)
-    show_progress("looking for numbers that are too large for FP16")
+    steps.begin(RANGES_FP16)
     check_activations_fit(gate.parent_model, gate.judge.calibration.pixels)
-    show_progress("calibrating the FP16 model")
+    steps.begin(CALIBRATING_FP16)
     candidate = gate.calibrate(model)
-    show_progress("judging")
+    steps.begin(JUDGING)
     return SearchResult(candidate, gate.check(candidate))
 
 

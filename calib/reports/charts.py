@@ -21,7 +21,7 @@ from calib.reports.number_text import percent, points
 from calib.reports.widgets import BAR, BLUE, FAINT, ORANGE
 
 RIGHT, OVER, UNDER, DIAGONAL, NO_FACES = "█", "▓", "▒", "┃", "╎"
-NARROWEST_BAR = 12
+NARROWEST_BAR = 11  # the live terminal of 60 columns has this much beside a face
 WIDEST_GAP = "−100.0"
 HEATMAP_ROWS = 12
 SHOWN_CLASSES = 24  # in a table or a plot; the JSON has all

@@ -69,17 +69,12 @@ def _draw_errors(axes: "Axes", evaluation: Evaluation) -> None:
                 color=colour,
             )
         axes.plot(value, row, "o", color=colour, markersize=7, zorder=3)
-        axes.annotate(
-            f"{value:.1f} %",
-            (value, row),
-            (0, 7),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8.5,
-            color=colour,
-        )
-    axes.set_yticks(range(len(shown)), [name for name, _ in shown])
-    axes.set(ylim=(len(shown) - 0.4, -0.7), xlim=(0, None))
+    # Beside the chart, where no bar, dot or interval can reach the value.
+    axes.set_yticks(
+        range(len(shown)),
+        [f"{name}  {100 * (estimate.value or 0.0):.1f} %" for name, estimate in shown],
+    )
+    axes.set(ylim=(len(shown) - 0.5, -0.5), xlim=(0, None))
     axes.set_xlabel("%; grey: what chance alone explains")
     axes.set_title("Calibration errors over their floor")
 

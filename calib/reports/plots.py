@@ -144,4 +144,6 @@ def _add_legend(axes: "Axes") -> None:
         ],
         loc="upper left",
         fontsize=8.5,
+        frameon=True,  # the bars of a few faces may be as tall
+        edgecolor="none",
     )

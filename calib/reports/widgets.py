@@ -18,7 +18,7 @@ BAR = "#5b6573"
 FAINT = "#7d8794"
 
 # One character for one character, so that nothing moves.
-ASCII = str.maketrans("█▓▒▇┃╎┋│┼─●◉◀▶→–−…", "#x+#|:!|+-o@<>>--.")
+ASCII = str.maketrans("█▓▒░▇▄▀┃╎┋│┼─●◉◀▶→–−…", "#x+.###|:!|+-o@<>>--.")
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def load_predictions(named: str, options: FacesOptions) -> ModelPredictions:
     faces = labelled_faces(options.load(), card.crop, card.labels, cache)
     caveats = (calibration_caveat(faces.used, card.calibrated_on), target_caveat(card))
     return ModelPredictions(
-        predict(artifact, faces),
+        predict(artifact, faces, f"running {card.name}"),
         artifact.summary(),
         card.temperature,
         faces.used,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calib.errors import RankotomError
-from rankotom_edge.cli.output import check_outputs, progress, show
+from rankotom_edge.cli.output import check_outputs, show
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from calib.limits import Limits
     from export.judges import Judge
     from export.smaller_model import SmallerModel
+    from export.steps import Steps
     from rankotom_edge.cli.export import CalibrationFacesOptions, GateOptions
     from rankotom_edge.cli.output import BootstrapOptions
     from rankotom_edge.model.artifact import Artifact
@@ -46,7 +52,12 @@ def make_smaller(
 ) -> tuple[Path | None, dict[str, Any]]:
     """The written file, or None if the gate rejected it; and the report as JSON."""
     from export.report import smaller_model_report
-    from export.smaller_model import check_parent, make_smaller_model, rejected_path
+    from export.smaller_model import (
+        check_parent,
+        make_smaller_model,
+        planned_steps,
+        rejected_path,
+    )
     from rankotom_edge.model.artifact import load_artifact
 
     if request.target is None:
@@ -56,8 +67,12 @@ def make_smaller(
     check_parent(parent, output)
     rejected = [rejected_path(output)] if request.gate.keep_rejected else []
     check_outputs(json, plot, [output, *rejected])
-    judge, notes = make_judge(parent, request)
-    with progress("") as show_progress:
+    make_judge, notes = read_faces(parent, request)  # has its own bar where it takes long
+    running = f"running {parent.card.name}"
+    with step_bar() as steps:
+        steps.expect({running: 10, **planned_steps(request.precision)})
+        steps.begin(running)
+        judge = make_judge()
         smaller = make_smaller_model(
             parent,
             judge,
@@ -66,7 +81,7 @@ def make_smaller(
             output,
             allow_slower=request.gate.allow_slower,
             keep_rejected=request.gate.keep_rejected,
-            show_progress=show_progress,
+            steps=steps,
         )
     caveats = [smaller.caveat] if smaller.caveat else []
     show(smaller_model_report(smaller, request.limits), json, [*notes, *caveats])
@@ -91,8 +106,9 @@ def default_output(parent: str, request: QuantizeRequest) -> Path:
     return Path(f"{stem}-int8.onnx" if scheme is U8S8 else f"{stem}-int8-{scheme.name}.onnx")
 
 
-def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[str]]:
-    """On labelled faces of a data set, or on any faces by agreement with the parent."""
+def read_faces(parent: Artifact, request: QuantizeRequest) -> tuple[Callable[[], Judge], list[str]]:
+    """What runs the parent and makes the judge: on labelled faces of a data set, or on any faces by
+    agreement with the parent."""
     from export.faces import labelled_faces, unlabelled_faces
     from export.judges import LabelledJudge, UnlabelledJudge
     from rankotom_edge.face_sets.collect import collect_faces
@@ -104,7 +120,9 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
         calibration = unlabelled_faces(f"{split.name}/calibrate", split.calibration)
         held_out = unlabelled_faces(f"{split.name}/judge", split.held_out)
         notes = [split.note] if split.note else []
-        return UnlabelledJudge.of_parent(parent, calibration, held_out, request.limits), notes
+        return partial(
+            UnlabelledJudge.of_parent, parent, calibration, held_out, request.limits
+        ), notes
     trained_on = str(card.recipe.get("dataset", "ferplus"))
     dataset = next((name for name in WHERE_TO_GET if name == trained_on), None)
     if dataset is None:
@@ -124,10 +142,45 @@ def make_judge(parent: Artifact, request: QuantizeRequest) -> tuple[Judge, list[
         labelled_faces(validation_half(valid, which), card.crop, card.labels, cache)
         for which in ("choose", "report")
     )
-    judge = LabelledJudge.of_parent(
-        parent, choose, report, request.limits, request.bootstrap.resamples, request.bootstrap.seed
-    )
-    return judge, []
+    bootstrap = request.bootstrap
+    return partial(
+        LabelledJudge.of_parent,
+        *(parent, choose, report, request.limits, bootstrap.resamples, bootstrap.seed),
+    ), []
+
+
+@contextmanager
+def step_bar() -> Iterator[Steps]:
+    """One bar over all steps, on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from export.steps import Steps
+
+    console, steps = Console(stderr=True), Steps()
+    if not console.is_terminal:
+        yield steps
+        return
+    with Live(console=console, transient=True, get_renderable=lambda: step_line(steps)):
+        yield steps
+
+
+def step_line(steps: Steps) -> RenderableType:
+    """The number of the step, what it does, how much is done, and the time left."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    line = Table.grid(padding=(0, 2, 0, 0))
+    bar = ProgressBar(total=1, completed=steps.share, width=24)
+    number = f"step {steps.number} of {steps.count}"
+    line.add_row(number, bar, time_words(steps.seconds_left), steps.words)
+    return line
+
+
+def time_words(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.0f} s left" if seconds < 90 else f"{seconds / 60:.0f} min left"
 
 
 def as_json(smaller: SmallerModel) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class DriftMonitor:
             words = "the model's file does not say what is usual"
             return DriftStatus("learning", None, 0, words, None, None)
         if count < MIN_FACES:
-            words = f"still learning: {count} of {MIN_FACES} faces"
+            words = f"watching whether confidence stays as measured: {count} of {MIN_FACES} faces"
             return DriftStatus("learning", None, count, words, None, None)
         steady = DriftStatus("steady", self._index(samples), count, "as measured", None, None)
         if not has_shifted(reference.count_confidences(samples), reference.confidences):

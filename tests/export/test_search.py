@@ -13,9 +13,11 @@ from export.search import (
     SearchResult,
     best_result,
     find_layers_to_restore,
+    int8_steps,
     rank_layers,
     search_int8,
 )
+from export.steps import Steps
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.latency import Latencies
 
@@ -108,7 +110,13 @@ def test_the_search_shows_its_progress_and_stops_when_the_gate_passes(
     judge = judge_of(fp32, count=40, limits=wide)
     gate = Gate(fp32, prepared, judge, "int8", "x86", allow_slower=True)
     shown: list[str] = []
-    found = search_int8(gate, shown.append)
+
+    class Recorded(Steps):
+        def begin(self, words: str) -> None:
+            shown.append(words)
+            super().begin(words)
+
+    found = search_int8(gate, Recorded())
     assert found.passed
-    assert shown == ["rounding the weights", "calibrating: minmax", "judging"]
+    assert shown == ["rounding the weights", "calibrating: minmax", "judging"] == [*int8_steps()]
     assert (found.calibration, found.restored, found.judgements) == ("minmax", frozenset(), 1)

@@ -1,5 +1,6 @@
 """An image in a terminal: each character cell shows two pixels, one above the other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,15 +18,36 @@ UPPER_HALF = "▀"
 STEP = 8  # colours are rounded to it: runs of equal cells halve the output
 
 
+@dataclass(frozen=True)
+class Tag:
+    """Words on a colour, in place of some cells."""
+
+    row: int
+    column: int
+    words: str
+    style: Style
+
+
 @dataclass(frozen=True, eq=False)
 class HalfBlocks:
     image: Image  # BGR; as wide as its columns and twice as high as its rows
+    tags: Sequence[Tag] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         coarse = (self.image // STEP).tolist()
-        for upper, lower in zip(coarse[::2], coarse[1::2], strict=True):
+        tagged = {
+            (tag.row, tag.column + place): Segment(letter, tag.style)
+            for tag in self.tags
+            for place, letter in enumerate(tag.words)
+        }
+        for row, (upper, lower) in enumerate(zip(coarse[::2], coarse[1::2], strict=True)):
             run, style = 0, None
-            for top, bottom in zip(upper, lower, strict=True):
+            for column, (top, bottom) in enumerate(zip(upper, lower, strict=True)):
+                letter = tagged.get((row, column))
+                if letter is not None:
+                    yield from (Segment(UPPER_HALF * run, style), letter)
+                    run, style = 0, None
+                    continue
                 cell = _style(*top, *bottom)
                 if style is not None and cell is not style:
                     yield Segment(UPPER_HALF * run, style)

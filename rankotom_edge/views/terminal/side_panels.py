@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from rich.color import Color
 from rich.console import Group, RenderableType
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -14,12 +16,14 @@ from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.palette import QUIET_HEX, bgr, emotion_hex
-from rankotom_edge.views.terminal.half_blocks import HalfBlocks, fit_image
+from rankotom_edge.views.palette import QUIET_HEX, Colour, reading_colour, text_colour_on
+from rankotom_edge.views.terminal.half_blocks import HalfBlocks, Tag, fit_image
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 
 SIDE_PANEL_WIDTH = 38
 CROP_LINES = 12  # 24 pixels, half of the crop's 48: still recognisable as a face
+CROP_WIDTH = 2 * CROP_LINES
+CROP_TITLE = "as the network sees it"
 
 
 @dataclass(frozen=True)
@@ -40,19 +44,21 @@ def side_panel(
     lines of every panel. None if no key asks for a panel, or the picture has no room.
     """
     columns, lines = room
+    # Beside the faces it is as narrow as they need; where both have no room, it is alone.
+    narrow = min(SIDE_PANEL_WIDTH, columns) or SIDE_PANEL_WIDTH
     if controls.help:
-        return SidePanel(Group(Text(""), _help(controls)))
+        return SidePanel(Group(Text(""), _help(controls)), narrow)
     if controls.reliability:
-        return SidePanel(Group(Text(""), _diagram(reliability)))
+        return SidePanel(Group(Text(""), _diagram(reliability)), narrow)
     shows_frame = frame is not None and columns > 0
     if (controls.crop or shows_frame) and not colours:
         words = Text("\nThis terminal has no colours to show a picture in.", style=QUIET_HEX)
         return SidePanel(words, min(SIDE_PANEL_WIDTH, columns) if shows_frame else SIDE_PANEL_WIDTH)
     if controls.crop and readings:
-        return SidePanel(Group(Text(""), _crops(readings, lines - 1)))
+        return SidePanel(Group(Text(""), _crops(readings, lines - 1)), CROP_WIDTH)
     if frame is not None and shows_frame:
-        small = _with_boxes(frame, fit_image(frame, columns, lines - 2), readings)
-        return SidePanel(Group(Text(""), HalfBlocks(small)), small.shape[1])
+        picture = _with_boxes(frame, fit_image(frame, columns, lines - 2), readings)
+        return SidePanel(Group(Text(""), picture), picture.image.shape[1])
     return None
 
 
@@ -76,21 +82,33 @@ def _diagram(reliability: Reliability) -> RenderableType:
 
 
 def _crops(readings: Sequence[Reading], lines: int) -> RenderableType:
-    parts: list[RenderableType] = [Text("as the network sees it", style="bold")]
+    parts: list[RenderableType] = []
     for reading in readings[: max(1, lines // (CROP_LINES + 1))]:
         if reading.crop is not None:
+            title = f"face {reading.track} as it is read" if len(readings) > 1 else CROP_TITLE
+            parts += [Text(title, style="bold")]
             grey_or_rgb = np.broadcast_to(reading.crop, (3, *reading.crop.shape[1:]))
             image = np.ascontiguousarray(grey_or_rgb[::-1].transpose(1, 2, 0))
-            parts += [HalfBlocks(fit_image(image, SIDE_PANEL_WIDTH, CROP_LINES))]
+            parts += [HalfBlocks(fit_image(image, CROP_WIDTH, CROP_LINES))]
     return Group(*parts)
 
 
-def _with_boxes(frame: Image, small: Image, readings: Sequence[Reading]) -> Image:
-    """Draws the boxes of the frame's faces into the small picture, a pixel wide."""
-    drawn = small.copy()
+def _with_boxes(frame: Image, small: Image, readings: Sequence[Reading]) -> HalfBlocks:
+    """Draws the boxes of the frame's faces into the small picture, a pixel wide, with the numbers
+    of their rows."""
+    drawn, tags = small.copy(), []
     zoom = np.tile(np.divide(small.shape[1::-1], frame.shape[1::-1]), 2)
     for reading in readings:
         x, y, width, height = (round(value) for value in zoom * reading.face.box)
-        colour = bgr(emotion_hex(reading.labels, int(reading.probabilities.argmax())))
+        colour = reading_colour(reading)
         cv2.rectangle(drawn, (x, y), (x + width, y + height), colour)
-    return drawn
+        ink = text_colour_on(colour)
+        style = Style(color=_rich(ink), bgcolor=_rich(colour), bold=True)
+        row, column = max(0, y // 2), max(0, x)
+        tags += [Tag(row, column, str(reading.track), style)] * (len(readings) > 1)
+    return HalfBlocks(drawn, tags)
+
+
+def _rich(colour: Colour) -> Color:
+    blue, green, red = colour
+    return Color.from_rgb(red, green, blue)

@@ -14,6 +14,7 @@ from rich.live import Live
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.display import Display
+from rankotom_edge.views.history import History
 from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.page import render
@@ -58,6 +59,7 @@ class TerminalView:
         self._clock = clock
         self._next = float("-inf")
         self._order: FaceOrder = {}
+        self._history = History()
         self._on_exit = ExitStack()
 
     def show(self, display: Display) -> None:
@@ -67,12 +69,15 @@ class TerminalView:
             return
         self._next = now + REFRESH_SECONDS
         self._order = update_order(display.latest, self._order)
+        if display.latest is not None:
+            self._history.add(display.latest.frame.time, display.latest.readings)
         width, height = self._console.size
         page = render(
             display,
             self._reliability,
             (width, height),
             order=self._order,
+            history=self._history,
             picture=self._picture,
             colours=shows_pictures(self._console),
         )

@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import asdict
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from rankotom_edge.views.presenter import (
     Message,
     dropped_words,
     frame_rate,
+    is_stale,
     model_words,
     picture_message,
     shown_readings,
@@ -23,6 +25,7 @@ from rankotom_edge.views.presenter import (
 )
 from rankotom_edge.views.web.health import stall_words
 from rankotom_edge.views.web.relay import Update
+from rankotom_edge.views.web.timeline import SECONDS
 from rankotom_edge.views.wording import MARK_MEANING, headline, named_emotions, percent
 
 # Handled in the browser, so that one person's help does not open on every screen.
@@ -35,7 +38,7 @@ def page_keys(video: bool) -> dict[str, str]:
     return {key: words for key, words in KEYS.items() if video or key not in PICTURE_KEYS}
 
 
-def hello_json(model: MeasuredModel, seconds: int, video: bool) -> dict[str, object]:
+def hello_json(model: MeasuredModel, video: bool) -> dict[str, object]:
     """Sent once: what stays the same while the program runs."""
     labels, evaluation = model.labels, model.evaluation
     return {
@@ -47,7 +50,7 @@ def hello_json(model: MeasuredModel, seconds: int, video: bool) -> dict[str, obj
         "bins": [vars(bin_) for bin_ in evaluation.reliability if bin_.count],
         "ece": evaluation.metrics["ece"].value,
         "faces": evaluation.n,
-        "seconds": seconds,
+        "seconds": SECONDS,
         "video": video,
     }
 
@@ -62,11 +65,15 @@ def now_json(
     crops = video and display.controls.crop
     stalled = stall_words(update, now)
     message = picture_message(display) if stalled is None else Message(stalled, attention=True)
+    lost = is_stale(display)
+    if lost and stalled is None:
+        words = f"{short_name(display.status.source)}, {display.status.state.words}"
+        message = Message(words, attention=True)
     return {
         "faces": [_face(reading, reliability, crops) for reading in shown_readings(display)],
         "message": None if message is None else asdict(message),
         "size": None if latest is None else list(latest.frame.image.shape[1::-1]),
-        "status": _status(display.status),
+        "status": _status(display.status, lost),
         "controls": asdict(display.controls),
     }
 
@@ -96,12 +103,16 @@ def _face(reading: Reading, reliability: Reliability, crops: bool) -> dict[str, 
     return face
 
 
-def _status(status: Status) -> dict[str, object]:
+def short_name(source: str) -> str:
+    """A stream's machine in place of its address."""
+    return (urlsplit(source).hostname if "://" in source else None) or source
+
+
+def _status(status: Status, lost: bool) -> dict[str, object]:
     source = source_words(status)
     fps, latency = frame_rate(status)
     return {
-        "source": source.words,
-        "attention": source.attention,
+        "source": None if lost else source.words,  # the message says it
         "fps": fps,
         "latency": latency,
         "dropped": dropped_words(status),

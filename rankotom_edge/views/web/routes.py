@@ -26,7 +26,7 @@ from rankotom_edge.views.web.page_files import guarded_site
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
 from rankotom_edge.views.web.relay import Relay, Update
-from rankotom_edge.views.web.timeline import SECONDS, Timeline
+from rankotom_edge.views.web.timeline import make_timeline, timeline_json
 
 FILES = ("index.html", "page.js", "faces.js", "charts.js")
 BOUNDARY = "picture"
@@ -62,10 +62,11 @@ class Routes:
         self._site, self._relay, self._keys = site, relay, keys
         self._reliability = Reliability(site.model.evaluation)
         self._pictures = PictureCache(site.model.crop.framing)
-        self._timeline = Timeline()
+        self._timeline = make_timeline()
         # The last events, each written once for all clients, with the key of their content.
         self._now_event: tuple[object, bytes] = (None, b"")
         self._reading_event: tuple[object, bytes] = (None, b"")
+        self._timeline_event: tuple[object, bytes] = (None, b"")
 
     def app(self, address: Address) -> ASGIApp:
         routes = [
@@ -85,12 +86,11 @@ class Routes:
         """Runs as long as the server."""
         while True:
             update, now = self._relay.newest, time.monotonic()
-            faces = []
-            if update is not None and not update.display.controls.paused and health(update, now).ok:
-                latest = update.display.latest
-                readings = () if latest is None else latest.readings
-                faces = [reading.probabilities for reading in readings]
-            self._timeline.add(now, faces)
+            latest = None if update is None else update.display.latest
+            live = (
+                update is not None and not update.display.controls.paused and health(update, now).ok
+            )
+            self._timeline.add(now, latest.readings if live and latest is not None else ())
             await asyncio.sleep(1 / TIMELINE_RATE)
 
     async def live(self, request: Request) -> Response:
@@ -128,20 +128,26 @@ class Routes:
         return StreamingResponse(parts, media_type=kind)
 
     async def _live(self) -> AsyncIterator[bytes]:
-        """For the page: first what stays the same, then every change and every finished second."""
+        """For the page: first what stays the same, then every change, and the timeline once a
+        second."""
         relay, site = self._relay, self._site
         with relay.stream():
-            yield _event(hello_json(site.model, SECONDS, site.video), "hello")
-            seen, since = 0, -1
+            yield _event(hello_json(site.model, site.video), "hello")
+            seen, second = 0, None
             while True:
                 update = await relay.wait_for_newer(seen, KEEP_ALIVE)
                 seen = 0 if update is None else update.number
-                seconds = self._timeline.after(since)
-                if seconds:
-                    since = seconds[-1].number
-                    yield _event([second.as_json() for second in seconds], "seconds")
+                if second != int(time.monotonic()):
+                    second = int(time.monotonic())
+                    yield self._write_timeline(second)
                 yield self._write_now(update)
                 await self._wait_for_turn(NUMBER_RATE)
+
+    def _write_timeline(self, second: int) -> bytes:
+        if self._timeline_event[0] != second:
+            event = _event(timeline_json(self._timeline), "timeline")
+            self._timeline_event = (second, event)
+        return self._timeline_event[1]
 
     def _write_now(self, update: Update | None) -> bytes:
         """Again after a second without an update, because a stall changes the message."""

@@ -140,7 +140,7 @@ def test_a_track_is_one_face_for_an_hour_and_longer(device: Device) -> None:
         device.monitor.write(frame_readings(second, reading(1, raw, DARK)))
     drift = device.monitor.drift
     assert (drift.kind, drift.faces, drift.index) == ("learning", 1, None)
-    assert drift.words == f"still learning: 1 of {MIN_FACES} faces"
+    assert drift.words == f"watching whether confidence stays as measured: 1 of {MIN_FACES} faces"
 
 
 def test_one_person_who_comes_and_goes_all_day_raises_no_alarm(device: Device) -> None:

@@ -1,56 +1,70 @@
-// Draws the timeline and the reliability diagram as SVG.
+// Draws the timeline, and the reliability diagram as SVG.
 
 import { make } from "./faces.js";
 
-const LARGE_BIN = 50; // faces; smaller bins are drawn faintly (LARGE_BIN in calib/metrics.py)
+const LARGE_BIN = 50; // faces; smaller bins are drawn hollow (LARGE_BIN in calib/metrics.py)
+const MAX_LANES = 12; // chosen by eye
 
 export class Timeline {
-  constructor(place) {
+  constructor(place, legend) {
     this.place = place;
+    this.legend = legend;
   }
 
   setUp({ labels, colours, seconds }) {
-    this.length = seconds;
-    this.seconds = new Map(); // by number; null if no face was in sight
-    this.place.replaceChildren();
-    this.rows = labels.map((label, place) => {
-      const row = make("div", "lane");
-      const name = make("span");
-      name.textContent = label;
-      const drawing = draw("svg", { viewBox: `0 0 ${seconds} 100`, preserveAspectRatio: "none", role: "img" });
-      const path = draw("path", {});
-      path.style.setProperty("--colour", colours[place]);
-      drawing.append(path);
-      row.append(name, drawing);
-      this.place.append(row);
-      return { label, drawing, path };
-    });
+    this.labels = labels;
+    this.colours = colours;
+    this.seconds = seconds;
   }
 
-  add(seconds) {
-    for (const [number, shares] of seconds) this.seconds.set(number, shares);
-    const last = Math.max(...this.seconds.keys());
-    const first = last - this.length + 1;
-    for (const number of this.seconds.keys()) if (number < first) this.seconds.delete(number);
-    this.rows.forEach(({ label, drawing, path }, place) => {
-      const shares = Array.from({ length: this.length }, (_, at) => this.seconds.get(first + at)?.[place]);
-      path.setAttribute("d", area(shares));
-      const known = shares.filter((share) => share !== undefined);
-      const mean = known.reduce((sum, share) => sum + share, 0) / known.length;
-      drawing.ariaLabel = known.length
-        ? `${label}: ${Math.round(100 * mean)} % on average`
-        : `${label}: no face was in sight`;
-    });
+  // Each run of a lane: first second, length, the emotions of the headline, and whether it was unsure.
+  show(lanes) {
+    const end = ({ runs }) => runs.at(-1)[0] + runs.at(-1)[1];
+    const latest = [...lanes].sort((one, other) => end(other) - end(one)).slice(0, MAX_LANES);
+    const shown = lanes.filter((lane) => latest.includes(lane));
+    this.place.classList.toggle("single", shown.length < 2);
+    this.place.replaceChildren(...shown.map((lane) => this.lane(lane, end(lane) < this.seconds - 1)));
+    if (lanes.length > shown.length) this.place.append(make("p", "quiet", `+${lanes.length - shown.length} more faces`));
+    const runs = shown.flatMap((lane) => lane.runs);
+    const seen = new Set(runs.filter((run) => !run[3]).flatMap((run) => run[2]));
+    const entries = this.labels.map((label, place) => (seen.has(place) ? this.entry(label, place) : null));
+    if (runs.some((run) => run[3])) entries.push(this.entry("unsure", null));
+    this.legend.replaceChildren(...entries.filter(Boolean));
   }
-}
 
-// One step per second, with a gap where there was no face.
-function area(shares) {
-  let path = "";
-  shares.forEach((share, at) => {
-    if (share !== undefined) path += `M${at} 100V${(100 - 100 * share).toFixed(1)}H${at + 1.02}V100Z`;
-  });
-  return path;
+  lane({ track, runs }, gone) {
+    const row = make("div", gone ? "lane gone" : "lane");
+    const band = make("div", "band");
+    band.setAttribute("role", "img");
+    band.ariaLabel = `Face ${track}: ${this.describe(runs)}`;
+    for (const [first, length, emotions, unsure] of runs) {
+      const run = make("span", unsure ? "run unsure" : "run coloured");
+      run.style.setProperty("--start", first / this.seconds);
+      run.style.setProperty("--length", length / this.seconds);
+      run.style.setProperty("--colour", this.colours[emotions[0]]);
+      run.style.setProperty("--second", this.colours[emotions.at(-1)]);
+      band.append(run);
+    }
+    row.append(make("span", "track", track), band);
+    return row;
+  }
+
+  describe(runs) {
+    const seconds = new Map();
+    for (const [, length, emotions, unsure] of runs) {
+      const name = unsure ? "unsure" : emotions.map((place) => this.labels[place]).join(" and ");
+      seconds.set(name, (seconds.get(name) ?? 0) + length);
+    }
+    return [...seconds].map(([name, count]) => `${name} ${count} s`).join(", ");
+  }
+
+  entry(label, place) {
+    const entry = make("li");
+    const swatch = make("span", place === null ? "swatch run unsure" : "swatch coloured");
+    if (place !== null) swatch.style.setProperty("--colour", this.colours[place]);
+    entry.append(swatch, label);
+    return entry;
+  }
 }
 
 export function drawReliability(place, words, legend, { bins, ece, faces }) {
@@ -64,6 +78,7 @@ export function drawReliability(place, words, legend, { bins, ece, faces }) {
   const x = (share) => left + share * width;
   const y = (share) => top + height - share * height;
   const drawing = draw("svg", { viewBox: "0 0 350 190", role: "img" });
+  drawing.append(hatching());
   drawing.ariaLabel = `Reliability diagram: expected calibration error ${(100 * ece).toFixed(1)} %`;
   for (const share of [0, 0.5, 1]) {
     drawing.append(
@@ -88,6 +103,13 @@ export function drawReliability(place, words, legend, { bins, ece, faces }) {
   );
   place.append(drawing);
   words.textContent = `ECE ${(100 * ece).toFixed(1)} %, ${faces.toLocaleString("en")} faces`;
+}
+
+// "Too sure" is hatched, as in the reports: no colour stands out from the grey bar below it.
+function hatching() {
+  const pattern = draw("pattern", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  pattern.append(draw("rect", { class: "ground", width: 5, height: 5 }), draw("line", { class: "hatch", y2: 5 }));
+  return pattern;
 }
 
 function draw(name, attributes) {

@@ -5,11 +5,12 @@ import { Faces, make, setText } from "./faces.js";
 
 const RECONNECT_MS = 1000;
 const SILENCE_MS = 7000; // the program sends something at least every two seconds
+const CROWD = 8; // faces in three minutes, above which their cards take two columns; chosen by eye
 const SPEAK_MS = 4000; // a screen reader needs time to read out the last words
 
 const byId = (id) => document.getElementById(id);
-const faces = new Faces(byId("faces"), byId("empty"));
-const timeline = new Timeline(byId("timeline-rows"));
+const faces = new Faces(byId("faces"), byId("empty"), byId("more"));
+const timeline = new Timeline(byId("lanes"), byId("lane-legend"));
 const buttons = new Map([...document.querySelectorAll("[data-key]")].map((each) => [each.dataset.key, each]));
 const page = { source: null, hello: null, silence: 0, retry: 0, quit: false, spoken: "", spokenAt: 0 };
 
@@ -23,7 +24,7 @@ function connect() {
       take(JSON.parse(event.data));
     });
   listen("hello", setUp);
-  listen("seconds", (seconds) => timeline.add(seconds));
+  listen("timeline", showTimeline);
   listen("now", show);
   page.source.onerror = handleLoss;
   page.silence = setTimeout(handleLoss, SILENCE_MS);
@@ -49,6 +50,7 @@ async function handleLoss() {
 
 function showStale(words) {
   document.body.classList.add("stale");
+  faces.show([], "no reading");
   showMessage({ words, attention: true });
   for (const button of buttons.values()) button.disabled = !isOwn(button.dataset.key);
   speak(words);
@@ -97,6 +99,17 @@ const describeFace = ({ track, title, detail, verdict }, count) =>
 // A reason with a number ("43 % sure") changes at every frame: a screen reader would never stop.
 const withoutNumbers = (words) => (/\d/.test(words) ? "too little confidence" : words);
 
+// It stands where there is room: under a wide picture or for several faces beside their cards.
+function showTimeline(lanes) {
+  timeline.show(lanes);
+  byId("timeline").hidden = !lanes.length;
+  document.querySelector("main").classList.toggle("crowd", lanes.length > CROWD);
+  const { naturalWidth: width, naturalHeight: height } = byId("picture");
+  const below = page.hello.video && (lanes.length > 1 || width > 1.5 * height);
+  const column = byId(below ? "scene" : "numbers");
+  if (byId("timeline").parentElement !== column) column.insertBefore(byId("timeline"), below ? null : byId("reliability"));
+}
+
 function showMessage(message) {
   // The picture is covered only while it is not live; "no face" is shown in place of the faces.
   const covers = message && (message.attention || !byId("picture").naturalWidth);
@@ -130,7 +143,7 @@ function showDrift(drift) {
   byId("drift").hidden = !drift;
   if (!drift) return;
   byId("drift").dataset.kind = drift.kind;
-  setText(byId("drift"), drift.words);
+  setText(byId("drift"), drift.kind === "steady" ? `confidence is ${drift.words}` : drift.words);
 }
 
 function showControls(controls, status) {

@@ -11,6 +11,7 @@ from rich.console import Console
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.history import History
 from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.page import render
 
@@ -28,6 +29,7 @@ class Printed:
         colours: bool = True,
         picture: bool = False,
         order: FaceOrder | None = None,
+        history: History | None = None,
         **status: Any,
     ) -> list[str]:
         file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
@@ -43,6 +45,7 @@ class Printed:
             self._reliability,
             size,
             order=update_order(latest, {}) if order is None else order,
+            history=history or History(),
             picture=picture,
             colours=colours,
         )

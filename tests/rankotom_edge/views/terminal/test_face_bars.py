@@ -9,6 +9,8 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.model.reliability import Reliability
+from rankotom_edge.views.history import History
+from rankotom_edge.views.terminal.face_bars import Plan, plan_lines
 
 
 def numbers(lines: list[str]) -> list[int]:
@@ -26,12 +28,43 @@ def test_a_face_has_a_bar_for_each_emotion_in_the_order_of_the_model(
     right = reliability.at(0.7)
     assert right is not None
     assert f"right {100 * right:.0f} times in 100" in lines[2]
-    bars = lines[3 : 3 + len(EMOTIONS)]
+    bars = [line for line in lines[3:] if line.split()[:1] and line.split()[0] in EMOTIONS]
     assert [line.split()[0] for line in bars] == list(EMOTIONS)
     longest = max(bars, key=lambda line: line.count("▇"))
     assert longest.split()[0] == "sadness"
-    assert longest.count("┃") == page.count("┃") == 1  # the mark of the highest bar
+    assert longest.count("┃") == 1  # the mark of the highest bar, on both of its lines
+    assert page.count("┃") == 2
     assert page.count("│") == len(EMOTIONS) - 1  # and of each other one
+
+
+@pytest.mark.parametrize(
+    ("lines", "plan"),
+    [
+        (5, Plan(bars=5, thick=1, strip=0, gap=False)),
+        (8, Plan(bars=8, thick=1, strip=0, gap=False)),
+        (11, Plan(bars=8, thick=1, strip=2, gap=False)),
+        (14, Plan(bars=8, thick=1, strip=4, gap=True)),
+        (20, Plan(bars=8, thick=2, strip=3, gap=False)),
+        (60, Plan(bars=8, thick=3, strip=4, gap=True)),
+    ],
+)
+def test_more_lines_hold_all_bars_then_the_last_minute_then_larger_bars(
+    lines: int, plan: Plan
+) -> None:
+    assert plan_lines(lines, labels=8) == plan
+
+
+def test_one_face_takes_the_width_and_shows_its_last_minute(printed: Any, showing: Any) -> None:
+    history, reading = History(), showing.reading(happiness=0.9)
+    for step in range(120):
+        history.add(step / 2, [reading])
+    page = printed(showing.frame_readings(reading), size=(120, 40), history=history)
+    assert len(page[1].rstrip()) == 119
+    band = "█" * 118
+    assert [line.count(band) for line in page].count(1) == 2
+    below = page[len(page) - [line.strip() for line in reversed(page)].index(band) :]
+    assert "happiness" in below[0]
+    assert below[1].split() == ["1", "min", "ago", "now"]
 
 
 def test_the_bar_is_as_long_as_the_share(printed: Any, showing: Any) -> None:
@@ -66,7 +99,7 @@ def test_each_face_is_cut_down_to_its_headline_before_one_is_left_out(
     assert numbers(page) == [1, 2, 3]
     assert "more" not in "\n".join(page)
     assert "\n".join(page).count("times in 100") == (0 if bars is None else 3)
-    assert sum(line.count("┃") + line.count("│") for line in page) == 3 * (bars or 0)
+    assert len(re.findall(r"\d %", "\n".join(page))) == 3 * (1 + (bars or 0))
 
 
 def test_a_line_counts_only_the_faces_that_it_cannot_show(printed: Any, showing: Any) -> None:

@@ -10,7 +10,7 @@ from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.web.page_json import hello_json, now_json
+from rankotom_edge.views.web.page_json import hello_json, now_json, short_name
 from rankotom_edge.views.web.relay import Update
 from rankotom_edge.views.wording import headline
 
@@ -83,6 +83,13 @@ def test_a_still_says_so_and_a_lost_source_shows_no_faces(
         "words": "camera 0, lost: opening it again in 4 s",
         "attention": True,
     }
+    assert said["status"]["source"] is None  # the message has it
+
+
+def test_a_lost_stream_is_named_by_its_machine() -> None:
+    assert short_name("rtsp://viewer@10.0.0.7:8554/front") == "10.0.0.7"
+    assert short_name("udp://@:5000") == "udp://@:5000"
+    assert short_name("CSI camera 0") == "CSI camera 0"
 
 
 def test_the_last_photograph_stays_as_it_was_read(showing: Any, reliability: Reliability) -> None:
@@ -98,7 +105,7 @@ def test_nobody_in_sight_is_said_quietly(showing: Any, reliability: Reliability)
 
 
 def test_the_introduction_leaves_out_keys_that_need_pictures(model: MeasuredModel) -> None:
-    with_video = hello_json(model, 180, video=True)
-    without = hello_json(model, 180, video=False)
+    with_video = hello_json(model, video=True)
+    without = hello_json(model, video=False)
     assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v", "s"}
     assert len(with_video["colours"]) == len(EMOTIONS)

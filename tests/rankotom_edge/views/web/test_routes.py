@@ -10,7 +10,6 @@ from typing import Any
 
 import cv2
 import numpy as np
-import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.sources import State
@@ -30,16 +29,14 @@ def test_the_live_stream_begins_with_the_model_and_goes_on_with_the_faces(
     stage: Any, showing: Any
 ) -> None:
     events = stage.events("/api/live", showing.reading(anger=0.9))
-    hello, first = next(events), next(events)
+    hello = next(events)
     assert hello["labels"] == list(EMOTIONS)
     assert hello["bins"]
-    while not first.get("faces"):
-        first = next(events)
-    assert first["faces"][0]["title"] == "anger"
-    seconds = next(stage.events("/api/live", showing.reading(anger=0.9), name="seconds"))
-    number, shares = seconds[-1]
-    assert isinstance(number, int)
-    assert shares is None or shares[EMOTIONS.index("anger")] == pytest.approx(0.9, abs=0.01)
+    now = stage.events("/api/live", showing.reading(anger=0.9), name="now")
+    assert next(each for each in now if each.get("faces"))["faces"][0]["title"] == "anger"
+    timelines = stage.events("/api/live", showing.reading(anger=0.9), name="timeline")
+    (lane,) = next(lanes for lanes in timelines if lanes)
+    assert lane["runs"][-1][2:] == [[EMOTIONS.index("anger")], False]
 
 
 def test_the_video_is_pictures_that_a_browser_replaces(stage: Any, showing: Any) -> None:

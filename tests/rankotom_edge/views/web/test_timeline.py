@@ -1,27 +1,38 @@
-"""Three minutes of seconds, each with the mean of the faces in sight."""
+"""A lane for each face, in runs of equal headlines."""
 
-import numpy as np
-import pytest
+from dataclasses import replace
+from typing import Any
 
-from rankotom_edge.views.web.timeline import SECONDS, Timeline
+from calib.emotions import EMOTIONS
+from rankotom_edge.views.web.timeline import SECONDS, make_timeline, timeline_json
 
-
-def test_a_second_is_added_when_it_is_over_with_the_mean_of_its_faces() -> None:
-    timeline = Timeline()
-    timeline.add(7.0, [np.array([1.0, 0.0]), np.array([0.0, 1.0])])
-    timeline.add(7.9, [np.array([1.0, 0.0])])
-    assert timeline.after(-1) == []
-    timeline.add(8.0, [])
-    timeline.add(9.0, [])
-    first, second = timeline.after(-1)
-    assert first.as_json() == [7, pytest.approx([2 / 3, 1 / 3], abs=1e-3)]
-    assert second.as_json() == [8, None]
-    assert timeline.after(7) == [second]
+HAPPY, SAD = EMOTIONS.index("happiness"), EMOTIONS.index("sadness")
 
 
-def test_it_forgets_what_is_older_than_three_minutes() -> None:
-    timeline = Timeline()
-    for second in range(SECONDS + 100):
-        timeline.add(float(second), [np.array([1.0])])
-    kept = timeline.after(-1)
-    assert [kept[0].number, kept[-1].number, len(kept)] == [99, SECONDS + 98, SECONDS]
+def test_each_face_has_a_lane_of_runs_with_a_gap_where_it_was_away(showing: Any) -> None:
+    timeline = make_timeline()
+    happy, sad = showing.reading(1, happiness=0.9), showing.reading(2, sadness=0.9)
+    unsure = replace(happy, verdict="unsure", reason="too dark")
+    for second, readings in enumerate([(happy,), (happy, sad), (), (unsure, sad)]):
+        timeline.add(1000.0 + second, readings)
+    first, second_lane = timeline_json(timeline)
+    start = SECONDS - 4
+    assert first == {
+        "track": 1,
+        "runs": [[start, 2, [HAPPY], False], [start + 3, 1, [HAPPY], True]],
+    }
+    assert second_lane["runs"] == [[start + 1, 1, [SAD], False], [start + 3, 1, [SAD], False]]
+
+
+def test_a_blend_has_both_of_its_emotions(showing: Any) -> None:
+    timeline = make_timeline()
+    timeline.add(5.0, [showing.reading(happiness=0.52, surprise=0.36)])
+    (lane,) = timeline_json(timeline)
+    assert lane["runs"] == [[SECONDS - 1, 1, [HAPPY, EMOTIONS.index("surprise")], False]]
+
+
+def test_a_face_that_left_is_forgotten_after_three_minutes(showing: Any) -> None:
+    timeline = make_timeline()
+    timeline.add(0.0, [showing.reading(happiness=0.9)])
+    timeline.add(float(SECONDS), [])
+    assert timeline_json(timeline) == []

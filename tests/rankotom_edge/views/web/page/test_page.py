@@ -12,6 +12,7 @@ import pytest
 
 from calib.emotions import EMOTIONS
 from rankotom_edge.sources import State
+from rankotom_edge.views.palette import EMOTION_HEX
 
 
 class Page:
@@ -87,19 +88,44 @@ def test_the_picture_is_live_and_faces_come_and_go(page: Page, showing: Any) -> 
     page.comes(lambda: page.text("#empty") == "no face")
 
 
-def test_the_timeline_draws_what_was_seen(page: Page, showing: Any) -> None:
-    def path(lane: int) -> str:
-        return str(
-            page.ask(f"document.querySelectorAll('.lane path')[{lane}]?.getAttribute('d') ?? ''")
-        )
+def test_each_face_has_a_lane_in_the_colours_of_its_headlines(page: Page, showing: Any) -> None:
+    runs = "[...document.querySelectorAll('.lane .band')].map((band) => band.ariaLabel)"
+    happy, sad = showing.reading(1, happiness=0.9), showing.reading(2, sadness=0.9)
+    page.comes(lambda: "Face 1: happiness 2 s" in page.ask(runs), happy)
+    page.comes(lambda: "Face 2: sadness 1 s" in page.ask(runs), happy, sad)
+    unsure = showing.reading(2, reason="too dark", fear=0.4)
+    page.comes(lambda: "Face 2: sadness 1 s, unsure 1 s" in page.ask(runs), happy, unsure)
+    assert (
+        page.ask("document.querySelector('.lane .run').style.getPropertyValue('--colour')")
+        == (EMOTION_HEX["happiness"])
+    )
+    assert page.ask("document.querySelectorAll('.lane .run.unsure').length") == 1
+    assert page.text("#lane-legend").split() == ["happiness", "sadness", "unsure"]
 
-    def heights(lane: int) -> list[float]:
-        return [100 - float(top) for top in re.findall(r"V([\d.]+)H", path(lane))]
 
-    page.comes(lambda: len(heights(1)) >= 2, showing.reading(happiness=0.9))
-    assert max(heights(1)) == pytest.approx(90, abs=1)
-    assert max(heights(6)) < 10
-    page.comes(lambda: heights(6) and heights(6)[-1] > 50, showing.reading(fear=0.9))
+def test_the_cards_of_a_crowd_are_folded_until_they_are_opened(page: Page, showing: Any) -> None:
+    readings = [showing.reading(track, happiness=0.9) for track in range(1, 6)]
+    folded = "document.querySelectorAll('.face.folded').length"
+    page.comes(lambda: page.ask(folded) == 5, *readings)
+    seen = "document.querySelector('.face .percent').checkVisibility()"
+    assert not page.ask(seen)
+    page.ask("document.querySelector('.fold').click()")
+    assert page.ask(seen)
+    page.comes(lambda: page.stage.frames > 60, *readings)
+    assert page.ask(folded) == 4
+    page.comes(lambda: page.ask(folded) == 0, *readings[:2])
+
+
+def test_beside_others_a_bar_that_is_zero_is_folded_away_and_comes_back(
+    page: Page, showing: Any
+) -> None:
+    sure = [showing.reading(track, happiness=0.99) for track in (1, 2)]
+    rows = "[...document.querySelectorAll('.face .bars li')].filter((row) => !row.hidden).length"
+    page.comes(lambda: page.ask(rows) == 2, *sure)
+    assert page.text(".rest").startswith("about 0 %: neutral, surprise")
+    afraid = showing.reading(1, happiness=0.9, fear=0.095)
+    page.comes(lambda: page.ask(rows) == 3, afraid, sure[1])
+    page.comes(lambda: page.ask(rows) == len(EMOTIONS), sure[0])  # alone there is room
 
 
 def test_the_diagram_and_the_state_of_the_model_are_shown(page: Page) -> None:
@@ -217,20 +243,64 @@ def test_the_link_lets_in_and_leaves_the_token_out_of_the_address(
     browser.get("about:blank")
 
 
-def test_it_fits_a_phone_and_its_policy_is_never_broken(
+@pytest.fixture
+def phone(browser: Any) -> Iterator[None]:
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    yield
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get("about:blank")
+
+
+@pytest.mark.usefixtures("phone")
+def test_on_a_phone_the_picture_stays_and_the_switches_come_before_the_cards(
     browser: Any, stage: Any, showing: Any
 ) -> None:
     browser.get_log("browser")
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
-        page = Page(browser, stage).open()
-        long = showing.reading(1, reason="43 % sure, 50 % needed", contempt=0.43)
-        page.comes(
-            lambda: page.text(".face h3") == "unsure", long, showing.reading(2, happiness=0.9)
-        )
-        assert page.ask("document.documentElement.scrollWidth") <= 360
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.get("about:blank")
-    assert browser.get_log("browser") == []
+    page = Page(browser, stage).open()
+    readings = [showing.reading(track, happiness=0.9) for track in range(1, 8)]
+    unsure = showing.reading(8, reason="43 % sure, 50 % needed", contempt=0.43)
+    page.comes(
+        lambda: page.ask("document.querySelectorAll('.face').length") == 8, *readings, unsure
+    )
+    assert page.ask("document.documentElement.scrollWidth") <= 390
+    assert page.ask("document.documentElement.scrollHeight") < 3 * 844
+    tops = [
+        page.ask(f"document.querySelector({where!r}).getBoundingClientRect().top")
+        for where in ("#live-picture", "#switches", "#faces", "#reliability")
+    ]
+    assert tops == sorted(tops)
+    page.ask("window.scrollTo(0, 600)")
+    page.comes(
+        lambda: (
+            page.ask("document.querySelector('#live-picture').getBoundingClientRect().top") == 0
+        ),
+        *readings,
+    )
+    assert browser.get_log("browser") == []  # its policy was never broken
+
+
+@pytest.mark.parametrize("faces", [0, 1, 2, 8])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_that_somebody_could_not_use(
+    browser: Any,
+    stage: Any,
+    showing: Any,
+    violations: Callable[[], list[str]],
+    theme: str,
+    faces: int,
+) -> None:
+    wanted = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": wanted})
+    page = Page(browser, stage).open()
+    unsure = showing.reading(1, reason="too dark", neutral=0.4)
+    readings = [unsure, *(showing.reading(track, happiness=0.9) for track in range(2, 9))][:faces]
+    lanes = "document.querySelectorAll('.lane').length"
+    page.comes(lambda: page.text("#status") and page.ask(lanes) == faces, *readings)
+    assert violations() == []
+    lost = State("lost", "lost: opening it again in 4 s")
+    page.stage.status = replace(page.stage.status, state=lost)
+    page.comes(lambda: "opening it again" in page.text("#message"), *readings)
+    assert violations() == []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.get("about:blank")
