@@ -241,7 +241,7 @@ STUDENT_4 = replace(
     name="student-4",
     targets="votes",
     distil=0.75,
-    epochs=14,
+    epochs=12,
     learning_rate=3e-4,
     seed=7,
 )
