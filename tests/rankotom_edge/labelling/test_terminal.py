@@ -46,6 +46,11 @@ class Rater:
         self.tmux.press(key)
         self.tmux.wait_for(f"{done} of ")
 
+    def wait_for_labels(self, count: int) -> None:
+        end = time.monotonic() + 30
+        while len(self.labels) < count and time.monotonic() < end:
+            time.sleep(0.05)
+
     @property
     def process(self) -> int:
         return int(Path(f"{self.path}.pid").read_text())
@@ -88,6 +93,7 @@ def test_keys_label_go_back_and_finish_and_each_label_is_in_the_file_at_once(rat
         tmux.press(key)
     tmux.wait_for("contempt yours")
     rater.press("4", 4)
+    rater.wait_for_labels(5)
     assert rater.labels[4:] == ["sadness"]
     tmux.press("q")
     lines = tmux.wait_for("Nothing is lost", "went on", "icanon")
