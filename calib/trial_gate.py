@@ -21,8 +21,8 @@ FEWEST_GROUPS = 30  # fewer do not show how much groups differ; same evidence
 # rater model is not exact: a temperature this far from 1 may be its error. Same evidence.
 ONE_RATER = 1.15
 TWO_RATERS = 1.5  # labels a face, on average, from which that does not matter
-WORTH = math.log(1.1)  # a change of temperature that is too small to matter; chosen by eye
-GRID = np.linspace(-math.log(5), math.log(5), 241)  # of log(temperature)
+WORTH = math.log(1.2)  # a change of temperature that is too small to matter; chosen by eye
+GRID = np.linspace(-math.log(5), math.log(5), 121)  # of log(temperature)
 CHI_SQUARE = 3.8415
 
 
@@ -106,7 +106,7 @@ def judge_trial(
 def _too_little(evidence: Evidence) -> str:
     spread = f"{evidence.temperature.low:.2f} to {evidence.temperature.high:.2f}"
     if settled(evidence):
-        return f"Confidence is right as it is: the temperature is 1 within 10 % ({spread})."
+        return f"Confidence is right as it is: the temperature is 1 within 20 % ({spread})."
     return (
         f"The labels leave open whether confidence is off at all: temperatures of {spread} explain "
         "them about as well as 1, the model as shipped."

@@ -16,6 +16,7 @@ from calib.intervals import Interval
 from calib.label_trial import SUBJECTS, LabelledFigures, LabelTrial
 from calib.own_calibration import OwnCalibration, fit_calibration
 from calib.rater import log_likelihood, rater_agreement, vote_likelihoods
+from calib.resampling import worst_value
 from calib.right_share import RightTerms
 from calib.trial_gate import independence, judge_trial, labels_to_go, measure_evidence
 
@@ -27,6 +28,7 @@ FOLDS = 5
 # `python -m train.experiments.own_calibration`.
 OFFSETS_FROM = 200
 OFFSETS_GAIN = 0.065
+LARGEST_DOUBT = 1.2  # temperature; chosen by eye
 QUANTILES = (0.025, 0.975)
 
 
@@ -48,7 +50,9 @@ def try_calibration(
     evidence = measure_evidence(
         sample.logits, sample.likelihoods, weight, calibration, sample.labels / len(sample.votes)
     )
-    raters = rater_agreement(sample.votes, held_out)
+    # Raters who guess raise the temperature, until their disagreement seems to be the faces'.
+    doubt = OwnCalibration(min(calibration.temperature, LARGEST_DOUBT))
+    raters = rater_agreement(sample.votes, doubt.apply(sample.logits))
     figures, change, intervals = _compare(sample, before, held_out, weight, resamples, seed)
     verdict = judge_trial(evidence, change, intervals, raters, sample.group_count)
     return LabelTrial(
@@ -160,7 +164,7 @@ def _compare(
         draws.append(_statistics(sample, rows, terms, weights))
         bins, bin_intervals = terms.bins(weight)
         estimates = {
-            name: Estimate(value, shifted_interval(value, draws[-1][name]) if enough else None)
+            name: Estimate(value, _within(name, value, draws[-1][name]) if enough else None)
             for name, value in values[-1].items()
         }
         floor = terms.floor(rows, given, resamples, seed)
@@ -200,6 +204,11 @@ def _resampled(groups: IntArray, count: int, resamples: int, seed: int) -> Float
     drawn = random.multinomial(count, np.full(count, 1 / count), size=resamples)
     weights: FloatArray = drawn[:, groups].astype(np.float64)
     return weights
+
+
+def _within(name: str, value: float, draws: FloatArray) -> Interval:
+    spread = shifted_interval(value, draws)
+    return Interval(max(0.0, spread.low), min(worst_value(name), spread.high))
 
 
 def shifted_interval(value: float, draws: FloatArray) -> Interval:
