@@ -1,7 +1,6 @@
 """Lets a user's calibration through only where the labels show that it is a gain."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,11 +79,12 @@ def measure_evidence(
 
 def judge_trial(
     evidence: Evidence,
-    change: Mapping[str, float],
-    intervals: Mapping[str, Interval],
+    nll_change: float,
+    nll_interval: Interval | None,
     raters: RaterAgreement,
     groups: int,
 ) -> Verdict:
+    """``nll_change`` is held out, and its interval over groups; None for a single group."""
     reasons = []
     if groups < FEWEST_GROUPS:
         reasons.append(
@@ -93,14 +93,14 @@ def judge_trial(
         )
     if evidence.gain < evidence.needed:
         reasons.append(_too_little(evidence))
-    elif "nll" in intervals and intervals["nll"].low > 0:
+    elif nll_interval is not None and nll_interval.low > 0:
         reasons.append(
             "On faces that it was not fitted to, the calibration explains the labels worse than "
             "the model as shipped, beyond chance."
         )
     if raters.too_low:
         reasons.append(f"{_agreement(raters)}: they say too little. Label those faces again.")
-    return Verdict(not reasons, tuple(reasons), _doubts(change, intervals, raters))
+    return Verdict(not reasons, tuple(reasons), _doubts(nll_change, nll_interval, raters))
 
 
 def _too_little(evidence: Evidence) -> str:
@@ -114,15 +114,14 @@ def _too_little(evidence: Evidence) -> str:
 
 
 def _doubts(
-    change: Mapping[str, float], intervals: Mapping[str, Interval], raters: RaterAgreement
+    nll_change: float, interval: Interval | None, raters: RaterAgreement
 ) -> tuple[str, ...]:
     doubts = []
     if raters.too_high:
         doubts.append(f"{_agreement(raters)}: they may say more than is assumed here.")
-    interval = intervals.get("nll")
     if interval is not None and interval.spans(0.0):
         doubts.append(
-            f"NLL on held-out faces {_signed(change['nll'])}, 95 % interval "
+            f"NLL on held-out faces {_signed(nll_change)}, 95 % interval "
             f"{_signed(interval.low)} to {_signed(interval.high)}: chance might decide its sign."
         )
     return tuple(doubts)

@@ -17,8 +17,7 @@ from calib.trial_gate import (
     measure_evidence,
 )
 
-BETTER = {"nll": -0.1, "ece": -0.02, "accuracy": 0.0}
-CLEAR = {"nll": Interval(-0.2, -0.01)}
+BETTER, CLEAR = -0.1, Interval(-0.2, -0.01)
 USUAL = RaterAgreement(50, 0.6, Interval(0.4, 0.8))
 
 
@@ -46,14 +45,12 @@ def test_too_few_groups_are_refused_however_clear_the_gain() -> None:
 
 
 def test_a_loss_on_held_out_faces_beyond_chance_is_refused() -> None:
-    verdict = judge_trial(
-        evidence(), {**BETTER, "nll": 0.1}, {"nll": Interval(0.01, 0.2)}, USUAL, 60
-    )
+    verdict = judge_trial(evidence(), 0.1, Interval(0.01, 0.2), USUAL, 60)
     assert "faces that it was not fitted to" in verdict.reasons[0]
 
 
 def test_a_gain_that_chance_might_decide_is_a_doubt() -> None:
-    verdict = judge_trial(evidence(), BETTER, {"nll": Interval(-0.2, 0.05)}, USUAL, 60)
+    verdict = judge_trial(evidence(), BETTER, Interval(-0.2, 0.05), USUAL, 60)
     assert verdict.passed
     assert verdict.unsure == (
         "NLL on held-out faces −0.100, 95 % interval −0.200 to +0.050: chance might decide its "
