@@ -150,11 +150,12 @@ def labels_to_go(evidence: Evidence, labels: int, groups: int) -> int | None:
     """About how many more labels would settle it, if the temperature stays where it is.
 
     An interval shrinks with the root of the number. It must shrink to the distance of the
-    temperature from 1; or, if that is too small to matter, until that is clear.
+    temperature from 1; or, if that is too small to matter, until that is clear. None where more
+    labels are not what is missing.
     """
     reach = math.log(evidence.temperature.high / evidence.temperature.low) / 2
     distance = abs(math.log(evidence.likeliest))
-    if settled(evidence) and groups >= FEWEST_GROUPS:
+    if groups >= FEWEST_GROUPS and (settled(evidence) or evidence.gain >= evidence.needed):
         return None
     if distance > WORTH:
         reach *= math.sqrt(evidence.needed / CHI_SQUARE)

@@ -125,3 +125,7 @@ def test_a_temperature_that_is_clearly_near_1_needs_no_more_labels() -> None:
     assert labels_to_go(evidence(0.1, 0.95, 1.06), 500, 200) is None
     verdict = judge_trial(evidence(0.1, 0.95, 1.06), BETTER, CLEAR, USUAL, 200)
     assert "right as it is" in verdict.reasons[0]
+
+
+def test_more_labels_are_not_asked_for_where_something_else_is_missing() -> None:
+    assert labels_to_go(evidence(10.0, 1.2, 1.9), 100, 60) is None  # for example better raters
