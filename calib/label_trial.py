@@ -95,7 +95,7 @@ class LabelTrial:
     labels: int
     groups: int
     unlabelled: int  # faces for which nobody could tell
-    labels_to_go: int | None  # None where the labels settle it
+    labels_to_go: int | None  # None where more labels are not what is missing
 
     def as_json(self) -> dict[str, object]:
         return {

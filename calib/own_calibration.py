@@ -20,8 +20,8 @@ from calib.json_fields import as_list, as_mapping, number
 from calib.rater import log_likelihood
 from calib.temperature import BOUNDS
 
-# Standard deviations of the prior: of log(temperature), and of offset / temperature. The evidence:
-# `python -m train.experiments.own_calibration`.
+# Standard deviations of the prior: of log(temperature), and of offset / temperature (as in
+# calib/offsets.py). What they do: `python -m train.experiments.own_calibration`.
 TEMPERATURE_PRIOR = 0.3
 OFFSET_PRIOR = 0.3
 GRID = np.linspace(-math.log(5), math.log(5), 41)  # of log(1 / temperature)

@@ -1,7 +1,6 @@
 """Lets a user's calibration through only where the labels show that it is a gain."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,8 @@ FEWEST_GROUPS = 30  # fewer do not show how much groups differ; same evidence
 # rater model is not exact: a temperature this far from 1 may be its error. Same evidence.
 ONE_RATER = 1.15
 TWO_RATERS = 1.5  # labels a face, on average, from which that does not matter
-WORTH = math.log(1.1)  # a change of temperature that is too small to matter; chosen by eye
-GRID = np.linspace(-math.log(5), math.log(5), 241)  # of log(temperature)
+WORTH = math.log(1.2)  # a change of temperature that is too small to matter; chosen by eye
+GRID = np.linspace(-math.log(5), math.log(5), 121)  # of log(temperature)
 CHI_SQUARE = 3.8415
 
 
@@ -80,11 +79,12 @@ def measure_evidence(
 
 def judge_trial(
     evidence: Evidence,
-    change: Mapping[str, float],
-    intervals: Mapping[str, Interval],
+    nll_change: float,
+    nll_interval: Interval | None,
     raters: RaterAgreement,
     groups: int,
 ) -> Verdict:
+    """``nll_change`` is held out, and its interval over groups; None for a single group."""
     reasons = []
     if groups < FEWEST_GROUPS:
         reasons.append(
@@ -93,20 +93,20 @@ def judge_trial(
         )
     if evidence.gain < evidence.needed:
         reasons.append(_too_little(evidence))
-    elif "nll" in intervals and intervals["nll"].low > 0:
+    elif nll_interval is not None and nll_interval.low > 0:
         reasons.append(
             "On faces that it was not fitted to, the calibration explains the labels worse than "
             "the model as shipped, beyond chance."
         )
     if raters.too_low:
         reasons.append(f"{_agreement(raters)}: they say too little. Label those faces again.")
-    return Verdict(not reasons, tuple(reasons), _doubts(change, intervals, raters))
+    return Verdict(not reasons, tuple(reasons), _doubts(nll_change, nll_interval, raters))
 
 
 def _too_little(evidence: Evidence) -> str:
     spread = f"{evidence.temperature.low:.2f} to {evidence.temperature.high:.2f}"
     if settled(evidence):
-        return f"Confidence is right as it is: the temperature is 1 within 10 % ({spread})."
+        return f"Confidence is right as it is: the temperature is 1 within 20 % ({spread})."
     return (
         f"The labels leave open whether confidence is off at all: temperatures of {spread} explain "
         "them about as well as 1, the model as shipped."
@@ -114,15 +114,14 @@ def _too_little(evidence: Evidence) -> str:
 
 
 def _doubts(
-    change: Mapping[str, float], intervals: Mapping[str, Interval], raters: RaterAgreement
+    nll_change: float, interval: Interval | None, raters: RaterAgreement
 ) -> tuple[str, ...]:
     doubts = []
     if raters.too_high:
         doubts.append(f"{_agreement(raters)}: they may say more than is assumed here.")
-    interval = intervals.get("nll")
     if interval is not None and interval.spans(0.0):
         doubts.append(
-            f"NLL on held-out faces {_signed(change['nll'])}, 95 % interval "
+            f"NLL on held-out faces {_signed(nll_change)}, 95 % interval "
             f"{_signed(interval.low)} to {_signed(interval.high)}: chance might decide its sign."
         )
     return tuple(doubts)
@@ -151,11 +150,12 @@ def labels_to_go(evidence: Evidence, labels: int, groups: int) -> int | None:
     """About how many more labels would settle it, if the temperature stays where it is.
 
     An interval shrinks with the root of the number. It must shrink to the distance of the
-    temperature from 1; or, if that is too small to matter, until that is clear.
+    temperature from 1; or, if that is too small to matter, until that is clear. None where more
+    labels are not what is missing.
     """
     reach = math.log(evidence.temperature.high / evidence.temperature.low) / 2
     distance = abs(math.log(evidence.likeliest))
-    if settled(evidence) and groups >= FEWEST_GROUPS:
+    if groups >= FEWEST_GROUPS and (settled(evidence) or evidence.gain >= evidence.needed):
         return None
     if distance > WORTH:
         reach *= math.sqrt(evidence.needed / CHI_SQUARE)

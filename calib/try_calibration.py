@@ -14,10 +14,12 @@ from calib.errors import RankotomError
 from calib.evaluation import Estimate
 from calib.intervals import Interval
 from calib.label_trial import SUBJECTS, LabelledFigures, LabelTrial
+from calib.limits import Verdict
 from calib.own_calibration import OwnCalibration, fit_calibration
-from calib.rater import log_likelihood, rater_agreement, vote_likelihoods
+from calib.rater import RaterAgreement, log_likelihood, rater_agreement, vote_likelihoods
+from calib.resampling import worst_value
 from calib.right_share import RightTerms
-from calib.trial_gate import independence, judge_trial, labels_to_go, measure_evidence
+from calib.trial_gate import Evidence, independence, judge_trial, labels_to_go, measure_evidence
 
 RESAMPLES = 400
 FOLDS = 5
@@ -27,6 +29,7 @@ FOLDS = 5
 # `python -m train.experiments.own_calibration`.
 OFFSETS_FROM = 200
 OFFSETS_GAIN = 0.065
+LARGEST_DOUBT = 1.2  # temperature; chosen by eye
 QUANTILES = (0.025, 0.975)
 
 
@@ -41,37 +44,62 @@ def try_calibration(
     """``logits`` (n, k) are the model's own, divided by its temperature; ``votes`` (n, k) count the
     labels of each face, none where nobody could tell; faces with the same value in ``groups`` (n,)
     are not independent of each other."""
-    sample = _Sample.of(logits, votes, groups)
-    weight = independence(sample.logits, sample.likelihoods, sample.groups)
-    calibration, held_out = _fit(sample, weight, seed)
-    before = OwnCalibration().apply(sample.logits)
-    evidence = measure_evidence(
-        sample.logits, sample.likelihoods, weight, calibration, sample.labels / len(sample.votes)
-    )
-    raters = rater_agreement(sample.votes, held_out)
-    figures, change, intervals = _compare(sample, before, held_out, weight, resamples, seed)
-    verdict = judge_trial(evidence, change, intervals, raters, sample.group_count)
+    sample = LabelledSample.of(logits, votes, groups)
+    decision = decide(sample, resamples, seed)
+    figures, change, intervals = _compare(sample, decision, resamples, seed)
     return LabelTrial(
-        calibration=calibration,
+        calibration=decision.calibration,
         before=figures[0],
         after=figures[1],
         change=change,
         intervals=intervals,
-        evidence=evidence,
-        raters=raters,
-        verdict=verdict,
+        evidence=decision.evidence,
+        raters=decision.raters,
+        verdict=decision.verdict,
         faces=len(sample.votes),
         labels=sample.labels,
         groups=sample.group_count,
         unlabelled=sample.unlabelled,
         labels_to_go=(
-            None if verdict.passed else labels_to_go(evidence, sample.labels, sample.group_count)
+            None
+            if decision.verdict.passed
+            else labels_to_go(decision.evidence, sample.labels, sample.group_count)
         ),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class Decision:
+    """What is fitted and whether it passes; ``held_out`` are the cross-fitted probabilities."""
+
+    calibration: OwnCalibration
+    held_out: FloatArray
+    evidence: Evidence
+    raters: RaterAgreement
+    verdict: Verdict
+
+
+def decide(sample: "LabelledSample", resamples: int = RESAMPLES, seed: int = 0) -> Decision:
+    """The fit and the gate, without the figures of a report."""
+    weight = independence(sample.logits, sample.likelihoods, sample.groups)
+    calibration, held_out = _fit(sample, weight, seed)
+    evidence = measure_evidence(
+        sample.logits, sample.likelihoods, weight, calibration, sample.labels / len(sample.votes)
+    )
+    # Raters who guess raise the temperature, until their disagreement seems to be the faces'.
+    doubt = OwnCalibration(min(calibration.temperature, LARGEST_DOUBT))
+    raters = rater_agreement(sample.votes, doubt.apply(sample.logits))
+    losses = sample.losses(held_out) - sample.losses(OwnCalibration().apply(sample.logits))
+    change, interval = float(losses.mean()), None
+    if sample.group_count > 1:
+        weights = sample.resampled(resamples, seed)
+        interval = shifted_interval(change, weights @ losses / weights.sum(axis=1))
+    verdict = judge_trial(evidence, change, interval, raters, sample.group_count)
+    return Decision(calibration, held_out, evidence, raters, verdict)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSample:
     """The faces with a label; ``groups`` are numbered from 0."""
 
     logits: FloatArray
@@ -81,7 +109,7 @@ class _Sample:
     unlabelled: int
 
     @classmethod
-    def of(cls, logits: ArrayLike, votes: ArrayLike, groups: ArrayLike) -> "_Sample":
+    def of(cls, logits: ArrayLike, votes: ArrayLike, groups: ArrayLike) -> "LabelledSample":
         scores = as_numbers(logits, "logits", dimensions=2)
         counts = as_votes(votes, *scores.shape)
         names = np.asarray(groups)
@@ -112,8 +140,20 @@ class _Sample:
     def group_count(self) -> int:
         return int(self.groups.max()) + 1
 
+    def losses(self, probabilities: FloatArray) -> FloatArray:
+        losses: FloatArray = -log_likelihood(probabilities, self.likelihoods)
+        return losses
 
-def _fit(sample: _Sample, weight: float, seed: int) -> tuple[OwnCalibration, FloatArray]:
+    def resampled(self, resamples: int, seed: int) -> FloatArray:
+        """How often each face is drawn in each resample of the groups (resamples, n)."""
+        random = np.random.default_rng(seed)
+        shares = np.full(self.group_count, 1 / self.group_count)
+        drawn = random.multinomial(self.group_count, shares, size=resamples)
+        weights: FloatArray = drawn[:, self.groups].astype(np.float64)
+        return weights
+
+
+def _fit(sample: LabelledSample, weight: float, seed: int) -> tuple[OwnCalibration, FloatArray]:
     """The calibration of all faces, and each face's probabilities by that of the other parts."""
     logits, likelihoods = sample.logits, sample.likelihoods
     found, offsets = fit_calibration(logits, likelihoods, weight), False
@@ -138,29 +178,24 @@ def split_groups(groups: int, seed: int) -> IntArray:
 
 
 def _compare(
-    sample: _Sample,
-    before: FloatArray,
-    after: FloatArray,
-    weight: float,
-    resamples: int,
-    seed: int,
+    sample: LabelledSample, decision: Decision, resamples: int, seed: int
 ) -> tuple[list[LabelledFigures], dict[str, float], dict[str, Interval]]:
     """The figures of both, and the change with its paired interval: the same groups are drawn with
     replacement for both."""
-    weights = _resampled(sample.groups, sample.group_count, resamples, seed)
+    weights = sample.resampled(resamples, seed)
     once = np.ones((1, len(sample.votes)))
     enough = sample.group_count >= 2
     given = sample.votes.sum(axis=1).round().astype(np.int64)
     figures, values, draws = [], [], []
-    for rows in (before, after):
+    for rows in (OwnCalibration().apply(sample.logits), decision.held_out):
         terms = RightTerms.of(rows, sample.likelihoods)
         values.append(
             {name: float(each[0]) for name, each in _statistics(sample, rows, terms, once).items()}
         )
         draws.append(_statistics(sample, rows, terms, weights))
-        bins, bin_intervals = terms.bins(weight)
+        bins, bin_intervals = terms.bins(decision.evidence.weight)
         estimates = {
-            name: Estimate(value, shifted_interval(value, draws[-1][name]) if enough else None)
+            name: Estimate(value, _within(name, value, draws[-1][name]) if enough else None)
             for name, value in values[-1].items()
         }
         floor = terms.floor(rows, given, resamples, seed)
@@ -184,22 +219,18 @@ def _compare(
 
 
 def _statistics(
-    sample: _Sample, rows: FloatArray, terms: RightTerms, weights: FloatArray
+    sample: LabelledSample, rows: FloatArray, terms: RightTerms, weights: FloatArray
 ) -> dict[str, FloatArray]:
-    losses = -log_likelihood(rows, sample.likelihoods)
     return {
-        "nll": weights @ losses / weights.sum(axis=1),
+        "nll": weights @ sample.losses(rows) / weights.sum(axis=1),
         "ece": terms.ece(weights),
         "accuracy": terms.share(weights),
     }
 
 
-def _resampled(groups: IntArray, count: int, resamples: int, seed: int) -> FloatArray:
-    """How often each face is drawn in each resample of the groups (resamples, n)."""
-    random = np.random.default_rng(seed)
-    drawn = random.multinomial(count, np.full(count, 1 / count), size=resamples)
-    weights: FloatArray = drawn[:, groups].astype(np.float64)
-    return weights
+def _within(name: str, value: float, draws: FloatArray) -> Interval:
+    spread = shifted_interval(value, draws)
+    return Interval(max(0.0, spread.low), min(worst_value(name), spread.high))
 
 
 def shifted_interval(value: float, draws: FloatArray) -> Interval:

@@ -1,5 +1,6 @@
 """The terminal report on a calibration that was tried on a user's own labels."""
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -31,7 +32,8 @@ ROWS: dict[str, tuple[str, int | None]] = {
 SHOWN_FACES = 10  # in a bin; with fewer it is faint
 SAMPLE = (
     "These are figures of the labelled faces. They were chosen spread over the range of "
-    "confidence, so ECE and the share that is right differ from those of all faces that the camera sees."
+    "confidence, so ECE and the share that is right differ from those of all faces that the "
+    "camera sees."
 )
 HELD_OUT = "after: each face is read with a calibration that was fitted to other faces."
 RIGHT = (
@@ -46,7 +48,7 @@ def own_calibration_report(trial: LabelTrial, model: str) -> RenderableType:
     return Report(
         (
             title(f"{model} on your faces", _counts(trial)),
-            panel(trial.verdict.passed, headline(trial), trial.verdict.reasons),
+            panel(trial.verdict.passed, headline(trial), reasons(trial)),
             _change_table(trial),
             note(RIGHT),
             note(f"{HELD_OUT} {SAMPLE}"),
@@ -73,6 +75,17 @@ def headline(trial: LabelTrial) -> str:
     return "No: the model stays as it was shipped"
 
 
+def reasons(trial: LabelTrial) -> tuple[str, ...]:
+    """Why: of a refusal, or of the figure that decided for it."""
+    if not trial.verdict.passed:
+        return trial.verdict.reasons
+    times, asked = (math.exp(each / 2) for each in (trial.evidence.gain, trial.evidence.needed))
+    words = f"It makes your labels {times:,.0f} times as likely; {asked:.0f} times is enough."
+    if trial.before.ece.consistent:
+        words += f" The ECE of {faces_text(trial.faces)} is too rough to show it."
+    return (words,)
+
+
 def trial_notes(trial: LabelTrial) -> list[tuple[str, str]]:
     """Name and sentence of each note: what was fitted, to what, and what is missing."""
     notes = [
@@ -95,7 +108,8 @@ def _fitted_words(trial: LabelTrial) -> str:
     calibration, evidence = trial.calibration, trial.evidence
     words = (
         f"temperature {calibration.temperature:.2f} (1 is as shipped); by the labels alone "
-        f"{evidence.likeliest:.2f}, 95 % interval {interval_text(evidence.temperature, None)}"
+        f"{evidence.likeliest:.2f}, 95 % interval {evidence.temperature.low:.2f} to "
+        f"{evidence.temperature.high:.2f}"
     )
     if calibration.offsets:
         moved = zip(EMOTIONS, calibration.offsets, strict=False)

@@ -19,6 +19,7 @@ from calib.reports.own_calibration import (
     SAMPLE,
     floor_text,
     headline,
+    reasons,
     trial_notes,
 )
 
@@ -43,6 +44,7 @@ def plot_own_calibration(trial: LabelTrial, model: str, path: Path) -> None:
     notes = [
         *trial_notes(trial),
         *(("unsure", doubt) for doubt in trial.verdict.unsure),
+        ("lines", "the 95 % interval of how often the faces of a bar were right"),
         ("", RIGHT),
         ("", f"{HELD_OUT} {SAMPLE}"),
     ]
@@ -53,7 +55,7 @@ def plot_own_calibration(trial: LabelTrial, model: str, path: Path) -> None:
     ]
     foot = 0.2 + LINE * len(lines)
     with plots.plot_file(path, (11.5, 7.6 + foot)) as figure:
-        words = " ".join((f"{headline(trial)}.", *trial.verdict.reasons))
+        words = " ".join((f"{headline(trial)}.", *reasons(trial)))
         colour = plots.BLUE if trial.verdict.passed else plots.RUST
         plots.add_headline(figure, f"{model} on your faces", words, colour, foot)
         axes = figure.subplot_mosaic(

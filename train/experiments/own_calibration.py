@@ -27,13 +27,12 @@ from rich.table import Table
 
 from calib.emotions import EMOTIONS
 from calib.errors import exit_on_error
-from calib.label_trial import LabelTrial
 from calib.limits import DEFAULT_LIMITS
 from calib.metrics import ece, nll
 from calib.own_calibration import OwnCalibration
 from calib.reports.number_text import percent, points
 from calib.reports.widgets import plain_table
-from calib.try_calibration import try_calibration
+from calib.try_calibration import Decision, LabelledSample, decide
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import Artifact, load_artifact
@@ -50,7 +49,7 @@ ANNOTATORS = 10  # of each FERPlus face
 FIFTHS = 5
 BATCH = 64
 SIZES = (20, 50, 100, 200)
-RESAMPLES = 20  # for intervals that no gate asks for
+RESAMPLES = 100
 # The share of each emotion's faces that a user has who is often surprised, sad or angry, and seldom
 # neutral or happy.
 ANOTHER_MIX = (0.15, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
@@ -88,15 +87,15 @@ class Camera:
 
 @dataclass(frozen=True)
 class User:
-    """One user's trial, and the user's other faces before and after it."""
+    """What was decided for one user, and the user's other faces before and after it."""
 
-    trial: LabelTrial
+    decision: Decision
     ece: tuple[float, float]
     nll: tuple[float, float]
 
     @property
     def acted(self) -> bool:
-        return self.trial.verdict.passed
+        return self.decision.verdict.passed
 
 
 def read_faces(artifact: Artifact, faces: FaceSet, threads: int) -> Iterator[Camera]:
@@ -137,7 +136,7 @@ def all_cameras(artifact: Artifact, faces: FaceSet, threads: int) -> list[Camera
     return [
         *seen,
         Camera("another mix", mixed.logits, mixed.labels, mixed.votes),
-        *(each.with_logits_times(1.5, f"{each.name}, 1.5 times too sure") for each in seen),
+        *(each.with_logits_times(1.5, f"{each.name}, 1.5 times too sure") for each in seen[:3]),
         shipped.with_logits_times(1 / 1.5, "as shipped, not sure enough (1/1.5)"),
     ]
 
@@ -166,13 +165,12 @@ def play_user(camera: Camera, faces: int, raters: int, seed: int) -> User:
     shipped = OwnCalibration()
     chosen = choose_faces(shipped.apply(camera.logits).max(axis=1), faces, random)
     votes = ask_raters(camera.votes[chosen], raters, random)
-    trial = try_calibration(
-        camera.logits[chosen], votes, np.arange(len(chosen)), resamples=RESAMPLES, seed=seed
-    )
+    sample = LabelledSample.of(camera.logits[chosen], votes, np.arange(len(chosen)))
+    decision = decide(sample, RESAMPLES, seed)
     others = camera.subset(np.setdiff1d(np.arange(len(camera.labels)), chosen))
-    used = trial.calibration if trial.verdict.passed else shipped
+    used = decision.calibration if decision.verdict.passed else shipped
     before, after = _measure(others, shipped), _measure(others, used)
-    return User(trial, (before[0], after[0]), (before[1], after[1]))
+    return User(decision, (before[0], after[0]), (before[1], after[1]))
 
 
 def _measure(faces: Camera, calibration: OwnCalibration) -> tuple[float, float]:
@@ -215,8 +213,8 @@ def table_of(rows: list[tuple[str, int, list[User]]]) -> Table:
             percent(float(np.mean([user.ece[1] for user in users]))),
             percent(float(np.mean([user.ece[1] for user in acting])) if acting else None),
             points(float(np.mean([user.nll[1] - user.nll[0] for user in users])) / 100, 3),
-            f"{np.median([user.trial.calibration.temperature for user in users]):.2f}",
-            percent(share(users, lambda user: bool(user.trial.calibration.offsets)), 0),
+            f"{np.median([user.decision.calibration.temperature for user in users]):.2f}",
+            percent(share(users, lambda user: bool(user.decision.calibration.offsets)), 0),
         )
     return table
 
