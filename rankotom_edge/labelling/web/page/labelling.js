@@ -143,5 +143,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   press(key);
 });
-document.addEventListener("visibilitychange", () => document.hidden || page.posting || ask());
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !page.posting && !page.state?.finished) ask();
+});
 ask();
