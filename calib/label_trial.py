@@ -175,7 +175,6 @@ def _evidence(saved: Mapping[str, Any]) -> Evidence:
         raise ValueError("the evidence has a temperature that is not above 0")
     return Evidence(
         gain=number(saved, "gain"),
-        needed=number(saved, "needed"),
         likeliest=likeliest,
         temperature=spread,
         weight=_share(saved, "weight"),

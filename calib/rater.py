@@ -17,6 +17,7 @@ from calib.arrays import FloatArray, as_probabilities, as_votes
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
 from calib.intervals import Interval, Z
+from calib.temperature import softmax
 
 # Rows: the majority's label, columns: one annotator's vote, in the order of EMOTIONS. Measured on
 # FERPlus train: `python -m train.experiments.own_calibration --raters`.
@@ -63,6 +64,21 @@ def log_likelihood(probabilities: FloatArray, likelihoods: FloatArray) -> FloatA
     mixed = (probabilities * likelihoods).sum(axis=-1)
     logs: FloatArray = np.log(np.maximum(mixed, np.finfo(np.float64).eps))
     return logs
+
+
+def label_information(logits: FloatArray) -> FloatArray:
+    """What two labels of each face are expected to tell of the temperature (n,): the variance of
+    the slope of their log-likelihood in log(1 / temperature), where the model is right as it is.
+
+    A face that the model is certain of tells little, and so does one that it knows nothing of.
+    """
+    matrix = vote_matrix(logits.shape[1])
+    pairs = (matrix[:, :, np.newaxis] * matrix[:, np.newaxis, :]).reshape(len(matrix), -1)
+    claimed = softmax(logits)
+    chances = np.maximum(claimed @ pairs, np.finfo(np.float64).tiny)
+    slopes = (claimed * logits) @ pairs / chances - (claimed * logits).sum(axis=1, keepdims=True)
+    information: FloatArray = (chances * slopes**2).sum(axis=1)
+    return information
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,25 @@ from calib.limits import Verdict
 from calib.own_calibration import OwnCalibration
 from calib.rater import RaterAgreement, log_likelihood
 
-# Twice the log-likelihood that must be gained over the model as shipped: to become less sure, or
-# surer. A reading that is too sure misleads, one that is not sure enough only says less, so to
-# become surer takes more. The evidence: `python -m train.experiments.own_calibration`.
-LESS_SURE, SURER = 2.3, 3.84
-FEWEST_GROUPS = 30  # fewer do not show how much groups differ; same evidence
+FEWEST_GROUPS = 30  # fewer do not show how much groups differ; chosen by eye
 # With one label a face, raters' disagreement and a model that is too sure look much alike, and the
-# rater model is not exact: a temperature this far from 1 may be its error. Same evidence.
+# rater model is not exact: a temperature this far from 1 may be its error. Chosen by eye.
 ONE_RATER = 1.15
 TWO_RATERS = 1.5  # labels a face, on average, from which that does not matter
 WORTH = math.log(1.2)  # a change of temperature that is too small to matter; chosen by eye
 GRID = np.linspace(-math.log(5), math.log(5), 121)  # of log(temperature)
+# Twice the log-likelihood that must be gained over the model as shipped, and that the ends of a
+# 95 % interval lose (chi-square with one degree of freedom).
 CHI_SQUARE = 3.8415
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """``gain``: twice the log-likelihood gained over the model as shipped, of which ``needed`` are
-    needed. ``temperature``: the 95 % interval by the labels alone, without the prior, and
-    ``likeliest`` the maximum. ``weight``: each face counts as this many independent ones."""
+    """``gain``: twice the log-likelihood gained over the model as shipped. ``temperature``: the
+    95 % interval by the labels alone, without the prior, and ``likeliest`` the maximum. ``weight``:
+    each face counts as this many independent ones."""
 
     gain: float
-    needed: float
     likeliest: float
     temperature: Interval
     weight: float
@@ -70,7 +67,6 @@ def measure_evidence(
     within = GRID[2 * (profile.max() - profile) <= CHI_SQUARE]
     return Evidence(
         gain=2 * (fit(calibration) - fit(OwnCalibration(nearest))),
-        needed=LESS_SURE if calibration.temperature > 1 else SURER,
         likeliest=math.exp(GRID[profile.argmax()]),
         temperature=Interval(math.exp(within[0]), math.exp(within[-1])),
         weight=weight,
@@ -91,7 +87,7 @@ def judge_trial(
             f"The labels are of {groups} independent {'face' if groups == 1 else 'faces'} "
             f"(tracks or photographs); at least {FEWEST_GROUPS} are needed."
         )
-    if evidence.gain < evidence.needed:
+    if evidence.gain < CHI_SQUARE:
         reasons.append(_too_little(evidence))
     elif nll_interval is not None and nll_interval.low > 0:
         reasons.append(
@@ -155,13 +151,9 @@ def labels_to_go(evidence: Evidence, labels: int, groups: int) -> int | None:
     """
     reach = math.log(evidence.temperature.high / evidence.temperature.low) / 2
     distance = abs(math.log(evidence.likeliest))
-    if groups >= FEWEST_GROUPS and (settled(evidence) or evidence.gain >= evidence.needed):
+    if groups >= FEWEST_GROUPS and (settled(evidence) or evidence.gain >= CHI_SQUARE):
         return None
-    if distance > WORTH:
-        reach *= math.sqrt(evidence.needed / CHI_SQUARE)
-        target = distance
-    else:
-        target = WORTH
+    target = distance if distance > WORTH else WORTH
     wanted = max(labels * (reach / target) ** 2, labels * FEWEST_GROUPS / max(groups, 1))
     more = max(1.0, wanted - labels)
     step = 10 ** max(0, math.floor(math.log10(more)) - 1)

@@ -21,7 +21,7 @@ from calib.reports.number_text import (
     value_text,
 )
 from calib.reports.widgets import FAINT, Mark, Report, heading, note, panel, plain_table, title
-from calib.trial_gate import settled
+from calib.trial_gate import CHI_SQUARE, settled
 
 # Name and decimals in per cent; None: not a share.
 ROWS: dict[str, tuple[str, int | None]] = {
@@ -79,7 +79,7 @@ def reasons(trial: LabelTrial) -> tuple[str, ...]:
     """Why: of a refusal, or of the figure that decided for it."""
     if not trial.verdict.passed:
         return trial.verdict.reasons
-    times, asked = (math.exp(each / 2) for each in (trial.evidence.gain, trial.evidence.needed))
+    times, asked = (math.exp(each / 2) for each in (trial.evidence.gain, CHI_SQUARE))
     words = f"It makes your labels {times:,.0f} times as likely; {asked:.0f} times is enough."
     if trial.before.ece.consistent:
         words += f" The ECE of {faces_text(trial.faces)} is too rough to show it."

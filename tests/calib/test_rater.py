@@ -1,15 +1,18 @@
 import numpy as np
 import pytest
 
+from calib.arrays import FloatArray
 from calib.errors import RankotomError
 from calib.rater import (
     PAIR_AGREEMENT,
     VOTE_GIVEN_MAJORITY,
+    label_information,
     log_likelihood,
     rater_agreement,
     vote_likelihoods,
     vote_matrix,
 )
+from calib.temperature import softmax
 
 HAPPY, NEUTRAL = 1, 0
 
@@ -88,3 +91,26 @@ def test_annotators_like_those_of_ferplus_agree_as_usual() -> None:
     assert not agreement.too_low
     assert not agreement.too_high
     assert len(PAIR_AGREEMENT) == 8
+
+
+def test_the_information_of_labels_is_the_variance_of_the_slope_by_simulation() -> None:
+    random = np.random.default_rng(0)
+    logits = np.array([[2.0, 0.5, -1, 0, 0.3, -2, -0.5, 0.1]])
+    truth = random.choice(8, 20_000, p=softmax(logits)[0])
+    matrix = vote_matrix(8)
+    votes = np.stack([random.multinomial(2, matrix[each]) for each in truth])
+    likelihoods = vote_likelihoods(votes)
+
+    def gained(inverse: float) -> FloatArray:
+        return log_likelihood(softmax(logits * inverse), likelihoods)
+
+    slopes = (gained(1.001) - gained(0.999)) / 0.002
+    assert label_information(logits)[0] == pytest.approx(slopes.var(), rel=0.05)
+    assert slopes.mean() == pytest.approx(0, abs=0.02)
+
+
+def test_a_face_of_which_the_model_is_certain_or_knows_nothing_tells_little() -> None:
+    certain, nothing, doubtful = 30 * np.eye(8)[:1], np.zeros((1, 8)), 2.5 * np.eye(8)[:1]
+    assert label_information(certain)[0] < 1e-6
+    assert label_information(nothing)[0] < 1e-6
+    assert label_information(doubtful)[0] > 0.05

@@ -7,9 +7,7 @@ from calib.intervals import Interval
 from calib.own_calibration import OwnCalibration
 from calib.rater import RaterAgreement, vote_likelihoods
 from calib.trial_gate import (
-    LESS_SURE,
     ONE_RATER,
-    SURER,
     Evidence,
     independence,
     judge_trial,
@@ -25,7 +23,7 @@ def evidence(
     gain: float = 10.0, low: float = 1.2, high: float = 1.9, likeliest: float | None = None
 ) -> Evidence:
     middle = likeliest or math.sqrt(low * high)
-    return Evidence(gain, LESS_SURE, middle, Interval(low, high), 1.0)
+    return Evidence(gain, middle, Interval(low, high), 1.0)
 
 
 def test_a_clear_gain_passes_without_a_doubt() -> None:
@@ -67,16 +65,6 @@ def test_raters_who_disagree_are_a_reason_and_raters_who_agree_a_doubt() -> None
     assert "agree on 95 %" in verdict.unsure[0]
 
 
-def test_to_become_surer_takes_more_evidence() -> None:
-    logits = np.random.default_rng(0).normal(0, 1, (20, 8))
-    likelihoods = vote_likelihoods(np.eye(8)[logits.argmax(axis=1)])
-    needed = [
-        measure_evidence(logits, likelihoods, 1.0, OwnCalibration(temperature), 2.0).needed
-        for temperature in (0.8, 1.2)
-    ]
-    assert needed == [SURER, LESS_SURE]
-
-
 def test_the_gain_is_twice_the_change_of_the_log_likelihood() -> None:
     logits = np.array([[2.0, 0, 0, 0, 0, 0, 0, 0]])
     votes = np.eye(8)[[3]]
@@ -113,8 +101,7 @@ def test_copies_of_a_face_are_worth_one_face_and_unlike_faces_each_its_own() -> 
 def test_an_interval_twice_as_wide_as_the_distance_needs_four_times_the_labels() -> None:
     distance = math.log(1.5)
     wide = evidence(0.5, 1.5 * math.exp(-2 * distance), 1.5 * math.exp(2 * distance))
-    strict = Evidence(wide.gain, 3.8415, wide.likeliest, wide.temperature, 1.0)
-    assert labels_to_go(strict, 100, 100) == 300
+    assert labels_to_go(wide, 100, 100) == 300
 
 
 def test_labels_to_go_reach_at_least_the_fewest_groups() -> None:

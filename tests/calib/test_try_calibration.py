@@ -9,7 +9,6 @@ from calib.errors import RankotomError
 from calib.label_trial import LabelTrial
 from calib.own_calibration import OwnCalibration
 from calib.rater import vote_matrix
-from calib.trial_gate import LESS_SURE
 from calib.try_calibration import shifted_interval, split_groups, try_calibration
 
 
@@ -50,9 +49,12 @@ def test_votes_taken_for_the_truth_would_ruin_a_calibrated_model(
 ) -> None:
     """What the test above would see without the rater model."""
     samples = [label(150, seed=seed) for seed in range(8)]
+    weighed = [sample.trial().calibration.temperature for sample in samples]
     plain = np.full((8, 8), 0.001 / 7) + (0.999 - 0.001 / 7) * np.eye(8)
     monkeypatch.setattr("calib.rater.VOTE_GIVEN_MAJORITY", plain)
-    assert sum(sample.trial().evidence.gain > LESS_SURE for sample in samples) >= 7
+    taken = [sample.trial().calibration.temperature for sample in samples]
+    assert np.mean(weighed) == pytest.approx(1, abs=0.1)
+    assert np.mean(taken) > 1.2
 
 
 def test_twenty_labels_are_refused_with_the_reason_and_what_is_missing() -> None:

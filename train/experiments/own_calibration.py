@@ -4,8 +4,8 @@
     python -m train.experiments.own_calibration --raters
 
 A user has a camera (the faces as they are, dark, blurred, in coloured light, or with another mix of
-expressions; logits times 1.5 are a model that is too sure) and labels some faces. They are spread
-over the range of confidence, an equal number from each fifth of it. Each of two raters gives the
+expressions; logits times 1.5 are a model that is too sure). Of 400 faces some are chosen as the
+program chooses them (rankotom_edge/labelling/choose.py) and labelled. Each of two raters gives the
 vote of one of the face's ten annotators, who may not have been able to tell. The calibration is
 tried on these labels, and applied to the user's other faces where the gate lets it through. There
 it is measured against the majority of all ten. ``not worse``: the ECE of the other faces rose by at
@@ -35,6 +35,7 @@ from calib.reports.widgets import plain_table
 from calib.try_calibration import Decision, LabelledSample, decide
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Image
+from rankotom_edge.labelling.choose import choose_rows
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.classifier import Classifier
 from train.data.crops import read_picture
@@ -46,7 +47,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 ANNOTATORS = 10  # of each FERPlus face
-FIFTHS = 5
+FOUND = 400  # faces of a user, of which some are chosen: an hour or two in front of a camera
 BATCH = 64
 SIZES = (20, 50, 100, 200)
 RESAMPLES = 100
@@ -141,19 +142,6 @@ def all_cameras(artifact: Artifact, faces: FaceSet, threads: int) -> list[Camera
     ]
 
 
-def choose_faces(confidence: FloatArray, count: int, random: np.random.Generator) -> IntArray:
-    """Spread over the range of confidence: from each fifth in turn, while it has faces."""
-    low, high = confidence.min(), confidence.max()
-    fifth = np.minimum((FIFTHS * (confidence - low) / (high - low)).astype(np.int64), FIFTHS - 1)
-    shuffled = random.permutation(len(confidence))
-    turn = np.empty(len(confidence), np.int64)
-    for each in range(FIFTHS):
-        mine = shuffled[fifth[shuffled] == each]
-        turn[mine] = np.arange(len(mine))
-    order = np.lexsort((fifth, turn))
-    return order[:count].astype(np.int64)
-
-
 def ask_raters(votes: IntArray, raters: int, random: np.random.Generator) -> IntArray:
     """Each rater is one annotator of the face; a face that nobody could tell has no vote."""
     drawn = [random.multivariate_hypergeometric(each, raters) for each in votes]
@@ -163,7 +151,9 @@ def ask_raters(votes: IntArray, raters: int, random: np.random.Generator) -> Int
 def play_user(camera: Camera, faces: int, raters: int, seed: int) -> User:
     random = np.random.default_rng(seed)
     shipped = OwnCalibration()
-    chosen = choose_faces(shipped.apply(camera.logits).max(axis=1), faces, random)
+    found = random.permutation(len(camera.labels))[:FOUND]
+    names = [str(number) for number in found]
+    chosen = found[choose_rows(camera.logits[found], names, faces)]
     votes = ask_raters(camera.votes[chosen], raters, random)
     sample = LabelledSample.of(camera.logits[chosen], votes, np.arange(len(chosen)))
     decision = decide(sample, RESAMPLES, seed)

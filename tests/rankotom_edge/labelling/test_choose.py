@@ -1,9 +1,11 @@
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
+from calib.rater import label_information
 from calib.temperature import softmax
-from rankotom_edge.labelling.choose import choose_faces
+from rankotom_edge.labelling.choose import PARTS, choose_faces, choose_rows
 from rankotom_edge.labelling.face import FaceToLabel
 
 
@@ -44,6 +46,19 @@ def test_the_choice_does_not_depend_on_the_order_of_the_faces() -> None:
     faces = [face(number, 0.3 + number / 200) for number in range(120)]
     keys = [each.key for each in choose_faces(faces, 25)]
     assert [each.key for each in choose_faces(faces[::-1], 25)] == keys
+
+
+def test_within_a_part_the_faces_whose_labels_tell_most_come_first() -> None:
+    logits = 2 * np.random.default_rng(0).normal(size=(200, 8))
+    confidence, telling = softmax(logits).max(axis=1), label_information(logits)
+    chosen = np.array(choose_rows(logits, [str(row) for row in range(200)], 40))
+    edges = np.linspace(confidence.min(), confidence.max(), PARTS + 1)
+    for low, high in pairwise(edges):
+        inside = (confidence >= low) & (confidence < high)
+        left_out = np.setdiff1d(np.flatnonzero(inside), chosen)
+        if left_out.size:
+            kept = np.intersect1d(np.flatnonzero(inside), chosen)
+            assert telling[kept].min() >= telling[left_out].max()
 
 
 def test_all_are_chosen_where_there_are_fewer_than_wanted() -> None:

@@ -11,7 +11,6 @@ from train.data.datasets import FaceSet
 from train.experiments.own_calibration import (
     Camera,
     ask_raters,
-    choose_faces,
     not_worse,
     play_user,
     print_raters,
@@ -29,19 +28,6 @@ def camera() -> Camera:
     matrix = np.array(VOTE_GIVEN_MAJORITY) / np.sum(VOTE_GIVEN_MAJORITY, axis=1, keepdims=True)
     votes = np.stack([random.multinomial(9, matrix[label]) for label in labels])
     return Camera("some", logits, labels, np.column_stack([votes, np.ones(900, np.int64)]))
-
-
-def test_faces_are_chosen_from_each_fifth_of_the_range_of_confidence() -> None:
-    confidence = np.concatenate([np.linspace(0.2, 0.3, 50), np.full(2, 0.5), np.full(900, 0.99)])
-    chosen = confidence[choose_faces(confidence, 30, np.random.default_rng(0))]
-    assert np.count_nonzero(chosen == 0.5) == 2  # all that there are
-    assert np.count_nonzero(chosen < 0.4) == np.count_nonzero(chosen > 0.9) == 14
-
-
-def test_no_face_is_chosen_twice() -> None:
-    confidence = np.random.default_rng(1).random(100)
-    chosen = choose_faces(confidence, 100, np.random.default_rng(0))
-    assert sorted(chosen.tolist()) == list(range(100))
 
 
 def test_raters_are_annotators_of_the_face_who_may_not_have_been_able_to_tell() -> None:
