@@ -43,7 +43,7 @@ from rankotom_edge.views.window.overlay import Overlay
 
 COLUMNS = 92
 WINDOW = (1000, 600)
-PAGE, PORT, SECONDS = (1280, 1240), 8765, 60  # the timeline of the page shows a minute
+PAGE, PORT, SECONDS = (1280, 1060), 8765, 60  # the timeline of the page shows a minute
 # rich links a font from the internet; any monospace font will do.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(

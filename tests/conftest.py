@@ -1,16 +1,17 @@
-"""A tiny model exported for real, a FERPlus folder of noise to ask it about, and a watch on what a
-program asks of the system."""
+"""A tiny model exported for real, a FERPlus folder of noise to ask it about, a watch on what a
+program asks of the system, and axe-core for its pages."""
 
 from __future__ import annotations
 
 import csv
+import importlib.util
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -188,3 +189,27 @@ def tiny_artifact(
 
     model = to_onnx(tiny_network, tiny_card.crop, mirror=tiny_card.mirror)
     return write_artifact(model, tiny_card, tmp_path_factory.mktemp("models") / "tiny.onnx")
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core's script, which finds what people with disabilities cannot use on a page."""
+    found = importlib.util.find_spec("axe_core_python")
+    if found is None or found.origin is None:
+        pytest.skip("axe-core-python is not installed")
+    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def violations(browser: Any, axe: str) -> Callable[[], list[str]]:
+    """What axe-core has against the page that is open: the rule, and where it is broken."""
+
+    def find() -> list[str]:
+        browser.execute_script(axe)
+        found = browser.execute_async_script("axe.run().then(arguments[0])")
+        return [
+            f"{each['id']}: {', '.join(str(node['target']) for node in each['nodes'])}"
+            for each in found["violations"]
+        ]
+
+    return find

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shlex
 import shutil
 import subprocess
@@ -101,30 +100,6 @@ def browser() -> Iterator[Any]:
         yield opened
     finally:
         opened.quit()
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """axe-core's script, which finds what people with disabilities cannot use on a page."""
-    found = importlib.util.find_spec("axe_core_python")
-    if found is None or found.origin is None:
-        pytest.skip("axe-core-python is not installed")
-    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def violations(browser: Any, axe: str) -> Callable[[], list[str]]:
-    """What axe-core has against the page that is open: the rule, and where it is broken."""
-
-    def find() -> list[str]:
-        browser.execute_script(axe)
-        found = browser.execute_async_script("axe.run().then(arguments[0])")
-        return [
-            f"{each['id']}: {', '.join(str(node['target']) for node in each['nodes'])}"
-            for each in found["violations"]
-        ]
-
-    return find
 
 
 FPS = 4.0

@@ -1,7 +1,6 @@
 """The last minute of a face in a terminal: a band in the colours of its headlines, and their names
 beneath."""
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
@@ -21,15 +20,13 @@ def history_strip(
     lane: Sequence[Moment | None], labels: tuple[str, ...], width: int, lines: int
 ) -> list[Text]:
     """The band and the names, then ends of the time axis and a second line of the band."""
-    moments = _columns(lane, width)
     high = lines > 3
-    bands = [
-        Text.assemble(*(_cell(moment, labels, line, high) for moment in moments))
-        for line in range(1 + high)
-    ]
-    names = Text(style=QUIET_HEX)
-    for moment, same in groupby(moments):
+    bands, names = [Text() for _ in range(1 + high)], Text(style=QUIET_HEX)
+    for moment, same in groupby(_columns(lane, width)):
         length = len(list(same))
+        for line, band in enumerate(bands):
+            letter, style = _cell(moment, labels, line, high)
+            band.append(length * letter, style)
         name = "" if moment is None else _name(moment, labels)
         names.append(f"{name if len(name) < length else '':<{length}}")
     axis = Text(f"{OLDEST}{NEWEST:>{max(0, width - len(OLDEST))}}", style=FAINT_HEX)
@@ -40,7 +37,7 @@ def _columns(lane: Sequence[Moment | None], width: int) -> list[Moment | None]:
     """What a face showed for most of each column's time."""
     edges = [len(lane) * column // width for column in range(width + 1)]
     spans = [lane[low : max(high, low + 1)] for low, high in pairwise(edges)]
-    return [Counter(span).most_common(1)[0][0] for span in spans]
+    return [max(span, key=span.count) for span in spans]
 
 
 def _cell(
