@@ -38,12 +38,13 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display
+from rankotom_edge.views.history import History
 from rankotom_edge.views.no_view import NoView
 from rankotom_edge.views.window.overlay import Overlay
 
 COLUMNS = 92
-WINDOW = (1000, 600)
-PAGE, PORT, SECONDS = (1280, 1060), 8765, 60  # the timeline of the page shows a minute
+WINDOW = (1280, 860)
+PAGE, PORT, SECONDS = (1280, 1060), 8765, 60  # window and page show the last minute
 # rich links a font from the internet; any monospace font will do.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(
@@ -75,27 +76,29 @@ def draw_report(report: RenderableType, title: str, path: Path) -> None:
 
 
 @dataclass
-class LastReadings:
-    """A sink that keeps the last readings."""
+class LastMinute:
+    """A sink that keeps the last readings, and the history as the window shows it."""
 
+    history: History
     last: FrameReadings | None = None
 
     def write(self, readings: FrameReadings) -> None:
+        self.history.add(readings.frame.time, readings.readings)
         self.last = readings
 
 
 def draw_window(path: Path) -> None:
-    """``rankotom-edge camera --source demo`` with the keys c, v and m pressed."""
-    sink, actions, stats = LastReadings(), KeyActions(), RunStats(time.monotonic())
+    """``rankotom-edge camera --source demo`` with the keys c and v pressed, after a minute."""
+    sink, actions, stats = LastMinute(History()), KeyActions(), RunStats(time.monotonic())
     with (
         open_source("demo", paced=True) as source,
         open_classifier(models.DEFAULT) as (classifier, _),
         open_reader(classifier) as reader,
     ):
-        run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), [sink])
+        run_loop(source, reader, NoView(), actions, stats, Stop(seconds=SECONDS), [sink])
         status = current_status(source, reader, stats, actions, time.monotonic())
-    controls = Controls(crop=True, reliability=True, evidence=True)
-    display = Display(sink.last, status, controls)
+    controls = Controls(crop=True, evidence=True)
+    display = Display(sink.last, status, controls, sink.history)
     picture = Overlay(classifier.artifact.card).draw(display, WINDOW)
     write_jpeg(picture, path, quality=90)
 

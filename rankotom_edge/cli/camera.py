@@ -99,7 +99,30 @@ class OutputOptions:
         typer.Option("--record-video", help="Record the pictures too.", rich_help_panel=OUTPUT),
     ] = False
 
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.png",
+            help="At the end, draw a summary of the run as a picture.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    summary_faces: Annotated[
+        bool,
+        typer.Option(
+            "--summary-faces",
+            help="Show in it the face of each expression's surest moment.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+
     def check(self) -> None:
+        from calib.files import check_target
+
+        if self.summary_faces and self.summary is None:
+            raise typer.BadParameter("--summary-faces needs --summary FILE.png")
+        if self.summary is not None:
+            check_target(self.summary)
         if self.record_video and self.record is None:
             raise typer.BadParameter("--record-video needs --record DIR, the folder to record to")
 
@@ -227,7 +250,9 @@ def camera(
         from rankotom_edge.readings.drift_monitor import DriftMonitor
         from rankotom_edge.recording.recorder import Recorder, describe_session
         from rankotom_edge.sources import open_source
+        from rankotom_edge.views.run_summary import RunSummary
         from rankotom_edge.views.window.snapshot import save_snapshot
+        from rankotom_edge.views.window.summary_picture import save_summary
 
     with exit_statuses(), ExitStack() as stack:
         if port is not None:
@@ -274,15 +299,25 @@ def camera(
             actions.toggle_recording()
         stats = RunStats(time.monotonic())
         streaming = shown == "none" and output.json is not None
-        stack.callback(print_summary, stats, opened, problems_only=streaming)
+        usual, expire = None if own is None else own.usual, partial(expire_own, artifact, own)
+        monitor = DriftMonitor(artifact.card, usual=usual, on_drift=expire)
+        summary = RunSummary(output.summary_faces)
+        sinks.append(summary)
+
+        def end() -> None:
+            drifted = monitor.drift.kind == "drifted"
+            drift = ("" if drifted else "confidence: ") + monitor.drift.words
+            print_summary(stats, opened, (*summary.lines(), drift), problems_only=streaming)
+            if output.summary is not None:
+                title = f"{opened.name}, {datetime.now():%d %B %Y}"
+                save_summary(output.summary, summary, title, drift)
+
+        stack.callback(end)
         screen = stack.enter_context(
             open_view(shown, measured, view.picture)
             if port is None or metrics is None
             else port.open_page(artifact, metrics, own)
         )
-        expire = partial(expire_own, artifact, own)
-        usual = None if own is None else own.usual
-        monitor = DriftMonitor(artifact.card, usual=usual, on_drift=expire)
         stop = Stop(source.frames, source.seconds)
         run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -93,14 +93,17 @@ def open_view(name: ViewName, model: MeasuredModel, picture: bool) -> Iterator[V
         yield NoView()
 
 
-def print_summary(stats: RunStats, source: Source, problems_only: bool = False) -> None:
+def print_summary(
+    stats: RunStats, source: Source, more: Iterable[str] = (), problems_only: bool = False
+) -> None:
     """``problems_only``: only what went wrong with the source."""
     problem = source.state.words.partition(": ")[2]
     with suppress(OSError):  # the terminal is gone
         if problem and not source.live:
             print(f"note: {source.name}: {problem}", file=sys.stderr)
         if not problems_only:
-            print(stats.summary(time.monotonic(), source.dropped), file=sys.stderr)
+            for line in (stats.summary(time.monotonic(), source.dropped), *more):
+                print(line, file=sys.stderr)
 
 
 @contextmanager

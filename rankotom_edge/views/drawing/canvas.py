@@ -80,6 +80,12 @@ def fill_rect(
         _coloured_rect(width, height, round(radius), colour, opacity).draw(image, x, y)
 
 
+def crop_image(crop: Image) -> Image:
+    """A crop, from (channels, size, size), grey or RGB, to OpenCV's order."""
+    planes = np.repeat(crop, 3, axis=0) if len(crop) == 1 else crop[::-1]
+    return np.ascontiguousarray(planes.transpose(1, 2, 0))
+
+
 def draw_outline(
     image: Image, rect: Rect, radius: float, colour: Colour, thickness: int, halo: Colour
 ) -> None:

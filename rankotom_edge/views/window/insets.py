@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import cv2
-import numpy as np
 
 from calib.evaluation import Evaluation
 from calib.metrics import LARGE_BIN, Bin
@@ -11,7 +10,7 @@ from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.drawing.canvas import draw_outline, draw_text, fill_rect
+from rankotom_edge.views.drawing.canvas import crop_image, draw_outline, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
 from rankotom_edge.views.drawing.text import text_width, wrap
@@ -100,7 +99,7 @@ def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Siz
         y = round(rect.y + sizes.px(28) + row * (size + gap))
         if reading.crop is None:
             continue
-        shown = cv2.resize(_as_bgr(reading.crop), (size, size), interpolation=cv2.INTER_NEAREST)
+        shown = cv2.resize(crop_image(reading.crop), (size, size), interpolation=cv2.INTER_NEAREST)
         image[y : y + size, x : x + size] = shown
         colour = headline_colour(reading)
         draw_outline(image, Rect(x, y, size, size), sizes.px(2), colour, sizes.px(1), GROUND)
@@ -116,12 +115,6 @@ def _crop_columns(faces: int) -> int:
 
 def _crop_size(columns: int, width: float, sizes: Sizes) -> int:
     return int(width - 2 * sizes.pad - sizes.gap * (columns - 1)) // columns
-
-
-def _as_bgr(crop: Image) -> Image:
-    """From (channels, size, size), grey or RGB, to OpenCV's order."""
-    planes = np.repeat(crop, 3, axis=0) if len(crop) == 1 else crop[::-1]
-    return np.ascontiguousarray(planes.transpose(1, 2, 0))
 
 
 def reliability_height(sizes: Sizes) -> int:

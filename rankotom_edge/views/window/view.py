@@ -4,6 +4,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
+import time
 
 import cv2
 import numpy as np
@@ -20,8 +21,9 @@ SMALL_SCREEN = 700  # pixels of the shorter side, below which the window opens f
 SIZE_WITHOUT_SCREEN = (1280, 720)  # where its size cannot be asked: on macOS and Windows
 FULL_SCREEN_KEY = "f"
 KEY_NAMES = {27: "esc", 32: "space"}
-# Qt paints only while OpenCV waits for keys. With 1 ms it stays black on a busy machine. By eye.
-KEY_WAIT_MS = 10
+# Qt paints only while OpenCV waits for keys. With 1 ms, or on a very busy machine with 10, the
+# window stays black; so twice a second it waits longer. By eye.
+KEY_WAIT_MS, LONG_WAIT_MS, LONG_WAIT_EVERY = 10, 50, 0.5
 
 
 def key_name(code: int) -> str | None:
@@ -141,6 +143,7 @@ class Window(Closing):
         self.closed = False
         self._size = size or SIZE_WITHOUT_SCREEN
         self._shown = False
+        self._waited_long = float("-inf")
         # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
@@ -183,6 +186,9 @@ class Window(Closing):
 
     def key(self, wait_ms: int = KEY_WAIT_MS) -> str | None:
         """None if no key was pressed, or one without a name here."""
+        now = time.monotonic()
+        if now - self._waited_long > LONG_WAIT_EVERY:
+            wait_ms, self._waited_long = LONG_WAIT_MS, now
         code = cv2.waitKeyEx(wait_ms)
         self._still_open()
         return None if code < 0 else key_name(code)

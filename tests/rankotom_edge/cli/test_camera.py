@@ -407,3 +407,22 @@ def test_a_model_made_for_another_machine_is_run_with_a_note() -> None:
     assert finished.returncode == 0, finished.stderr
     assert f"note: {other} was made for" in finished.stderr
     assert "was made for" not in camera(*DEMO, "--frames", "3").stderr
+
+
+def test_the_end_says_what_was_seen_and_draws_it_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "summary.png"
+    finished = camera(*DEMO, "--fast", "--frames", "60", "--summary", str(path))
+    assert finished.returncode == 0, finished.stderr
+    lines = finished.stderr.splitlines()
+    assert " frames in " in lines[0]
+    assert lines[1].split()[0] in EMOTIONS
+    assert lines[-2].startswith("face 1: ")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert cv2.imread(str(path)) is not None
+
+
+def test_a_summary_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    finished = camera(*DEMO, "--summary", str(tmp_path / "nowhere" / "summary.png"))
+    assert finished.returncode == 2
+    assert "make it first" in finished.stderr
+    assert camera(*DEMO, "--summary-faces").returncode == 2
