@@ -16,7 +16,6 @@ import cv2
 import numpy as np
 import pytest
 
-from calib.rater import vote_matrix
 from calib.temperature import softmax
 from rankotom_edge.labelling.gather import gather_from_folder
 from rankotom_edge.labelling.label_file import Label, LabelFile, read_labels
@@ -53,15 +52,13 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def label_faces(
     photos: Path, artifact: Artifact, source: str, temperature: float, count: int = 1000
 ) -> int:
-    """Two raters of FERPlus's kind, where the model is right as softmax(logits / temperature)."""
+    """Two raters who agree, where the model is right as softmax(logits / temperature)."""
     faces = gather_from_folder(photos, Classifier(artifact)).faces[:count]
-    random, matrix = np.random.default_rng(0), vote_matrix(8)
-    card = artifact.card
+    random, card = np.random.default_rng(0), artifact.card
     with LabelFile(labels_path(source, make_calibrations_folder())) as file:
         for face in faces:
-            truth = random.choice(8, p=softmax([face.logits / temperature])[0])
+            expression = str(random.choice(card.labels, p=softmax([face.logits / temperature])[0]))
             for rater in ("ada", "ben"):
-                expression = card.labels[int(random.choice(8, p=matrix[truth]))]
                 logits = tuple(float(each) for each in face.logits)
                 about = (face.key, face.group, rater, expression, logits)
                 file.append(Label(*about, card.name, artifact.sha256, NOON))

@@ -329,3 +329,19 @@ def test_a_screen_reader_hears_what_was_kept_and_which_face_it_is(page: Page) ->
     page.shows(1)
     heard = page.ask("document.querySelector('#announcement').textContent")
     assert heard == "Kept: anger. Face 2 of 6."
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_that_people_with_disabilities_cannot_use(
+    browser: Any,
+    violations: Callable[[], list[str]],
+    start: Callable[..., Any],
+    dark: bool,
+) -> None:
+    with emulated(browser, SIZES["phone"], dark=dark, touch=True):
+        page = Page(browser, start()).open()
+        page.shows(0)
+        assert violations() == []
+        page.press("q")
+        page.comes(lambda: "lost" in page.text("main"))
+        assert violations() == []
