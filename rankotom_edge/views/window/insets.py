@@ -182,7 +182,7 @@ def _draw_legend(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes)
 
 def help_height(keys: Mapping[str, str], width: float, sizes: Sizes) -> int:
     lines = sum(len(words) for _, words in _help_rows(keys, width, sizes))
-    return 2 * sizes.pad + sizes.px(17) * lines
+    return 2 * sizes.pad + sizes.px(17) * lines + sizes.px(6)
 
 
 def draw_help(image: Image, rect: Rect, keys: Mapping[str, str], sizes: Sizes) -> None:
@@ -191,6 +191,7 @@ def draw_help(image: Image, rect: Rect, keys: Mapping[str, str], sizes: Sizes) -
     for key, words in _help_rows(keys, rect.width, sizes):
         if y + sizes.px(17) * len(words) > rect.bottom:
             return
+        y += 0 if key else sizes.px(6)
         if key:
             width = text_width(key, sizes.text) + sizes.px(10)
             cap = Rect(left, y - sizes.px(1), width, sizes.px(16))

@@ -88,14 +88,14 @@ def screen_size() -> tuple[int, int] | None:
         xcb.xcb_disconnect(connection)
 
 
-def opening_size(screen: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Of a window that leaves room for borders and a panel; None is full screen, for a screen on
-    which that room is needed. Screens side by side are one to X, so it is 16:9 at the widest."""
+def opening_size(screen: tuple[int, int] | None) -> tuple[int, int]:
+    """Leaves room for borders and a panel, or is the screen's, if that is too small for them.
+    Screens side by side are one to X, so the window is 16:9 at the widest."""
     if screen is None:
         return SIZE_WITHOUT_SCREEN
     width, height = screen
     if min(width, height) < SMALL_SCREEN:
-        return None
+        return screen
     height = round(OF_THE_SCREEN * height)
     return min(round(OF_THE_SCREEN * width), height * 16 // 9), height
 
@@ -117,7 +117,10 @@ class WindowView(Closing):
 
     def show(self, display: Display) -> None:
         if self._window is None:
-            self._window = Window(self._title, opening_size(screen_size()))
+            screen = screen_size()
+            self._window = Window(self._title, opening_size(screen))
+            if opening_size(screen) == screen:
+                self._window.toggle_full_screen()
         if not self._window.closed:
             self._window.show(self._overlay.draw(display, self._window.size))
 
@@ -137,20 +140,17 @@ class WindowView(Closing):
 class Window(Closing):
     """One OpenCV window: images in, key names out. Only for the main thread."""
 
-    def __init__(self, title: str, size: tuple[int, int] | None) -> None:
-        """Without a size it opens full screen."""
+    def __init__(self, title: str, size: tuple[int, int]) -> None:
         self.title = title
         self.closed = False
-        self._size = size or SIZE_WITHOUT_SCREEN
+        self._size = size
         self._shown = False
         self._waited_long = float("-inf")
         # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
         cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
-        cv2.resizeWindow(title, *self._size)
+        cv2.resizeWindow(title, *size)
         self._before_full_screen: tuple[int, int] | None = None
-        if size is None:
-            self.toggle_full_screen()
 
     def toggle_full_screen(self) -> None:
         """Also resized, because Qt leaves that to a window manager, and a kiosk has none."""

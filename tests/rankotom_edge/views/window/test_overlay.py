@@ -17,6 +17,7 @@ from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display, Status
+from rankotom_edge.views.drawing import canvas
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.history import Moment
 from rankotom_edge.views.palette import CARD, EMOTION_HEX, WARNING_HEX, bgr
@@ -171,6 +172,30 @@ def test_a_small_frame_is_enlarged_until_letters_can_be_read(window: Any) -> Non
     )
     image = window.drawn(small)
     assert image.shape[1] >= 640
+
+
+@pytest.mark.parametrize("pressed", ["", "help", "crop", "reliability", "paused"])
+@pytest.mark.parametrize("count", [0, 1, 2, 8, 18])
+def test_at_640x480_no_letter_has_less_than_12_pixels(
+    window: Any, monkeypatch: pytest.MonkeyPatch, count: int, pressed: str
+) -> None:
+    sizes: list[int] = []
+    draw = canvas._coloured_text
+
+    def noting(text: str, size: int, *rest: Any) -> Any:
+        sizes.append(size)
+        return draw(text, size, *rest)
+
+    monkeypatch.setattr(canvas, "_coloured_text", noting)
+    shares = [{"neutral": 0.6, "contempt": 0.3}, {"happiness": 0.5, "surprise": 0.4}]
+    people = [
+        window.reading(window.shares(**shares[n % 2]), window.face_in(30 * n, 20 * n, 50), n)
+        for n in range(count)
+    ]
+    controls = Controls(**({pressed: True} if pressed else {}))
+    image = window.drawn(window.frame_readings(*people), controls=controls, room=(640, 480))
+    assert image.shape == (480, 640, 3)  # not shrunk afterwards
+    assert min(sizes) >= 12
 
 
 @pytest.mark.parametrize("shape", [(1, 640, 3), (3000, 1, 3), (1, 1, 3)])
