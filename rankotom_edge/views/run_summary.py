@@ -74,7 +74,7 @@ class RunSummary:
 
     def share(self, seconds: float) -> str:
         """Of the time of all faces together."""
-        return percent(seconds / sum(sum(face.values()) for face in self.faces.values()))
+        return f"{100 * seconds / sum(sum(face.values()) for face in self.faces.values()):.0f} %"
 
     def details(self, name: str) -> str:
         """The surest moment of an expression, or why readings were unsure."""
