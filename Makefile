@@ -24,7 +24,7 @@ DEV    := $(VENV)/.installed-dev
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
 MODELS    := rankotom_edge/model/embedded
-RUN       := runs/student-4-seed7
+RUN       := runs/student-3-seed5
 REPORT    := --dataset ferplus --split valid --half report
 
 # Tests with a real window run alone: a busy machine delays its keys and screenshots.
@@ -76,10 +76,10 @@ load: $(DEV)
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
 
-# Three teachers from face recognisers' weights, their probabilities, and four cycles of the student.
-# The third has the student before it among its teachers; so has the fourth, which is the embedded
-# model, and a larger teacher. START holds the recognisers' files; README says how to get them. A
-# finished step is skipped, an interrupted one continued. Afterwards: make models examples pictures
+# Three teachers from face recognisers' weights, their probabilities, two cycles of the student, and
+# a third one with that student among the teachers, which is the embedded model. START holds the
+# recognisers' files; README says how to get them. A finished step is skipped, an interrupted one
+# continued. Afterwards: make models examples pictures
 START    ?= $(HOME)/.cache/rankotom-edge/start
 TEACHERS := runs/teacher-dlib-seed0 runs/teacher-dlib-150-seed1 runs/teacher-faceres-seed0
 # Not on a CPU with AMX: some virtual machines report AMX and crash when it is used.
@@ -87,7 +87,7 @@ BFLOAT16 := $(shell grep -sw avx512_bf16 /proc/cpuinfo | grep -vqw amx_tile && e
 TRAIN    := $(BIN)/rankotom-edge train --threads 2 $(BFLOAT16)
 # glibc would return the activations' memory to the system after every step, and fetch it again.
 weights: export GLIBC_TUNABLES = glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshold=34359738368
-weights: $(DEV) $(patsubst %,runs/%.safetensors,dlib-112 dlib-150 faceres-112 faceres-160)
+weights: $(DEV) runs/dlib-112.safetensors runs/dlib-150.safetensors runs/faceres-112.safetensors
 	$(TRAIN) teacher-dlib --weights runs/dlib-112.safetensors
 	$(TRAIN) teacher-dlib-150 --weights runs/dlib-150.safetensors
 	$(TRAIN) teacher-faceres --weights runs/faceres-112.safetensors
@@ -96,10 +96,6 @@ weights: $(DEV) $(patsubst %,runs/%.safetensors,dlib-112 dlib-150 faceres-112 fa
 	$(TRAIN) student-2 --weights runs/student-seed2/checkpoint.safetensors
 	$(BIN)/python -m train.teachers.teacher_probabilities $(TEACHERS) runs/student-2-seed3
 	$(TRAIN) student-3 --weights runs/student-2-seed3/checkpoint.safetensors
-	$(TRAIN) teacher-faceres-160 --weights runs/faceres-160.safetensors
-	$(BIN)/python -m train.teachers.teacher_probabilities runs/teacher-dlib-150-seed1 \
-	  runs/teacher-faceres-160-seed6 runs/student-3-seed5
-	$(TRAIN) student-4 --weights runs/student-3-seed5/checkpoint.safetensors
 	$(BIN)/rankotom-edge export $(RUN) --output $(MODELS)/ferplus-fp32.onnx
 
 runs/%.safetensors: | $(DEV)

