@@ -8,7 +8,7 @@ REFERENCE and CANDIDATE hold predictions of ferplus-fp32 and ferplus-int8 for th
 import re
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import open_source
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.display import Display
+from rankotom_edge.views.history import History
 from rankotom_edge.views.no_view import NoView
 from rankotom_edge.views.window.overlay import Overlay
 
@@ -75,16 +76,18 @@ def draw_report(report: RenderableType, title: str, path: Path) -> None:
 
 @dataclass
 class LastReadings:
-    """A sink that keeps the last readings."""
+    """A sink that keeps the last readings, and the history for the strip."""
 
     last: FrameReadings | None = None
+    history: History = field(default_factory=History)
 
     def write(self, readings: FrameReadings) -> None:
         self.last = readings
+        self.history.add(readings.frame.time, readings.readings)
 
 
 def draw_window(path: Path) -> None:
-    """``rankotom-edge camera --source demo`` with the keys c, v and m pressed."""
+    """``rankotom-edge camera --source demo`` with the keys c and v pressed."""
     sink, actions, stats = LastReadings(), KeyActions(), RunStats(time.monotonic())
     with (
         open_source("demo", paced=True) as source,
@@ -93,8 +96,8 @@ def draw_window(path: Path) -> None:
     ):
         run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), [sink])
         status = current_status(source, reader, stats, actions, time.monotonic())
-    controls = Controls(crop=True, reliability=True, evidence=True)
-    display = Display(sink.last, status, controls)
+    controls = Controls(crop=True, evidence=True)
+    display = Display(sink.last, status, controls, sink.history)
     picture = Overlay(classifier.artifact.card).draw(display, WINDOW)
     write_jpeg(picture, path, quality=90)
 

@@ -31,7 +31,8 @@ ROWS: dict[str, tuple[str, int | None]] = {
 SHOWN_FACES = 10  # in a bin; with fewer it is faint
 SAMPLE = (
     "These are figures of the labelled faces. They were chosen spread over the range of "
-    "confidence, so ECE and the share that is right differ from those of all faces that the camera sees."
+    "confidence, so ECE and the share that is right differ from those of all faces that the camera "
+    "sees."
 )
 HELD_OUT = "after: each face is read with a calibration that was fitted to other faces."
 RIGHT = (
