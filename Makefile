@@ -45,8 +45,8 @@ demo: $(CORE)
 	  "  $(BIN)/rankotom-edge camera                 your own camera" \
 	  "  $(BIN)/rankotom-edge camera --view web      a page in the browser; first:" \
 	  "      $(BIN)/pip install -c constraints.txt -e '.[web]'" \
-	  "  $(BIN)/rankotom-edge calibrate              label faces, so that the numbers hold for your camera" \
-	  "  $(BIN)/rankotom-edge evaluate $(REFERENCE)  what its confidence is worth" \
+	  "  $(BIN)/rankotom-edge calibrate              label some of your own faces, to fit the numbers to your camera" \
+	  "  $(BIN)/rankotom-edge models                 the models, and how they were measured" \
 	  "  $(BIN)/rankotom-edge doctor                 what this machine can do"
 
 test: lint programs

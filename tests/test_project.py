@@ -105,7 +105,7 @@ def test_the_demo_shows_the_portrait_first_and_then_what_else_to_try() -> None:
         env={name: value for name, value in os.environ.items() if name != "DISPLAY"},
     )
     assert "happiness" in shown.stdout
-    assert {"camera", "calibrate", "evaluate", "doctor"} == set(used)
+    assert {"camera", "calibrate", "models", "doctor"} == set(used)
 
 
 def schema_of(command: str) -> str:
