@@ -1,6 +1,6 @@
 # Every target makes what it needs in .venv; a stamp file there makes the second run quick.
 #
-#   make demo       a first look: core install only, a portrait instead of a camera, no torch
+#   make demo       a first look: a portrait instead of a camera; core install only, no torch
 #   make test       make lint, then pytest
 #   make lint       ruff, mypy --strict and import-linter
 #   make bench      the time of the live loop and of some commands on this machine
@@ -8,7 +8,7 @@
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty clients of the web view cost the loop
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
-#   make pictures   draw the README's pictures again, and write the documents' tables
+#   make pictures   draw the documents' pictures again, and write their tables
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, checked by the gate; needs FERPlus valid
 #   make examples   run the embedded models on FERPlus again, for demo, pictures and tables
@@ -39,9 +39,15 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(CORE)
-	$(BIN)/rankotom-edge evaluate $(REFERENCE)
-	$(BIN)/rankotom-edge models
-	$(BIN)/rankotom-edge camera --source demo --seconds 20
+	@echo "A portrait, for 20 seconds, in a window or here. h shows the keys, q ends it."
+	@$(BIN)/rankotom-edge camera --source demo --seconds 20
+	@printf '%s\n' "" "Try next:" \
+	  "  $(BIN)/rankotom-edge camera                 your own camera" \
+	  "  $(BIN)/rankotom-edge camera --view web      a page in the browser; first:" \
+	  "      $(BIN)/pip install -c constraints.txt -e '.[web]'" \
+	  "  $(BIN)/rankotom-edge calibrate              label some of your own faces, to fit the numbers to your camera" \
+	  "  $(BIN)/rankotom-edge models                 the models, and how they were measured" \
+	  "  $(BIN)/rankotom-edge doctor                 what this machine can do"
 
 test: lint programs
 	$(BIN)/python -m pytest $(WINDOW)

@@ -1,4 +1,4 @@
-"""Draw the README's pictures: the window and the web page of the demo, and two reports.
+"""Draw the documents' pictures: the window and the web page, moving and still, and two reports.
 
     python docs/pictures.py REFERENCE CANDIDATE FOLDER
 
@@ -6,18 +6,17 @@ REFERENCE and CANDIDATE hold predictions of ferplus-fp32 and ferplus-int8 for th
 """
 
 import re
-import shutil
-import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
 import cv2
-import numpy as np
+from moving_picture import draw_moving_picture
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
+from web_page import open_page
 
 from calib.blends import compound_heatmap
 from calib.drift import judge, measure_drift
@@ -44,7 +43,7 @@ from rankotom_edge.views.window.overlay import Overlay
 
 COLUMNS = 92
 WINDOW = (1280, 860)
-PAGE, PORT, SECONDS = (1280, 1060), 8765, 60  # window and page show the last minute
+PAGE, SECONDS = (1280, 840), 60  # the timeline of the page shows a minute
 # rich links a font from the internet; any monospace font will do.
 REMOTE_FONT = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 THEME = TerminalTheme(
@@ -76,26 +75,26 @@ def draw_report(report: RenderableType, title: str, path: Path) -> None:
 
 
 @dataclass
-class LastMinute:
-    """A sink that keeps the last readings, and the history as the window shows it."""
+class LastReadings:
+    """A sink that keeps the last readings, and the history for the strip."""
 
-    history: History
     last: FrameReadings | None = None
+    history: History = field(default_factory=History)
 
     def write(self, readings: FrameReadings) -> None:
-        self.history.add(readings.frame.time, readings.readings)
         self.last = readings
+        self.history.add(readings.frame.time, readings.readings)
 
 
 def draw_window(path: Path) -> None:
-    """``rankotom-edge camera --source demo`` with the keys c and v pressed, after a minute."""
-    sink, actions, stats = LastMinute(History()), KeyActions(), RunStats(time.monotonic())
+    """``rankotom-edge camera --source demo`` with the keys c and v pressed."""
+    sink, actions, stats = LastReadings(), KeyActions(), RunStats(time.monotonic())
     with (
         open_source("demo", paced=True) as source,
         open_classifier(models.DEFAULT) as (classifier, _),
         open_reader(classifier) as reader,
     ):
-        run_loop(source, reader, NoView(), actions, stats, Stop(seconds=SECONDS), [sink])
+        run_loop(source, reader, NoView(), actions, stats, Stop(frames=60), [sink])
         status = current_status(source, reader, stats, actions, time.monotonic())
     controls = Controls(crop=True, evidence=True)
     display = Display(sink.last, status, controls, sink.history)
@@ -111,35 +110,9 @@ def write_jpeg(picture: Image, path: Path, quality: int) -> None:
 
 def draw_web_page(path: Path) -> None:
     """``rankotom-edge camera --source demo --view web`` in a browser, after a minute."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for flag in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        f"--window-size={PAGE[0]},{PAGE[1]}",
-    ):
-        options.add_argument(flag)  # fmt: skip
-    options.binary_location = shutil.which("chromium") or ""
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    command = [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo", "--view", "web"]
-    with subprocess.Popen([*command, "--port", str(PORT)]) as camera:
-        try:
-            time.sleep(3)  # until it listens
-            browser = webdriver.Chrome(options=options, service=service)
-            try:
-                browser.get(f"http://127.0.0.1:{PORT}/")
-                time.sleep(SECONDS)
-                shot = np.frombuffer(browser.get_screenshot_as_png(), np.uint8)
-            finally:
-                browser.quit()
-        finally:
-            camera.terminate()
-    picture = np.asarray(cv2.imdecode(shot, cv2.IMREAD_COLOR), np.uint8)
-    write_jpeg(picture, path, quality=88)
+    with open_page("demo", PAGE) as shoot:
+        time.sleep(SECONDS)
+        write_jpeg(shoot(), path, quality=88)
 
 
 def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
@@ -160,6 +133,7 @@ def main(reference_file: Path, candidate_file: Path, folder: Path) -> None:
     limits = Limits()
     verdict = judge(drift, limits)
     folder.mkdir(parents=True, exist_ok=True)
+    draw_moving_picture(folder / "live.webp")
     draw_window(folder / "window.jpg")
     draw_web_page(folder / "web.jpg")
     draw_report(

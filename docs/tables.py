@@ -14,7 +14,10 @@ from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 
 DOCS = Path(__file__).parent
-DOCUMENTS = (DOCS.parent / "README.md", DOCS / "results.md", DOCS / "model-card.md")
+DOCUMENTS = (
+    DOCS.parent / "README.md",
+    *(DOCS / name for name in ("results.md", "model-card.md", "export.md")),
+)
 TABLE = re.compile(r"(<!-- (?P<name>[a-z ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
 METRICS = {
     "accuracy": "accuracy",
@@ -24,6 +27,11 @@ METRICS = {
     "mce50": "MCE, bins of 50 or more",
     "nll": "NLL",
     "top2_match": "blend match",
+}
+QUESTIONS = {
+    "accuracy": "How often is the expression right? (accuracy)",
+    "ece": "How far is the confidence off, on average? (ECE, expected calibration error)",
+    "top2_match": "Where people saw a blend: how often does it see the same two? (blend match)",
 }
 DIGITS = {"ece": 2, "aece": 2}
 
@@ -41,6 +49,23 @@ def value_text(name: str, value: float | None) -> str:
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |") for cells in lines)
+
+
+def headline_table(*models: Artifact) -> str:
+    """For readers who do not know the names yet."""
+    metrics = [model.card.evaluation.metrics for model in models]
+    floors = [each["ece"].floor for each in metrics]
+    rows = [
+        [question, *(value_text(name, each[name].value) for each in metrics)]
+        for name, question in QUESTIONS.items()
+    ]
+    by_chance = [value_text("ece", None if floor is None else floor.mean) for floor in floors]
+    rows.insert(
+        2, ["… and how far would a perfect confidence be off, by chance? (floor)", *by_chance]
+    )
+    faces = " and ".join(sorted({f"{model.card.evaluation.n:,}" for model in models}))
+    rows.append(["How large is the file?", *(f"{model.bytes / 1e6:.1f} MB" for model in models)])
+    return markdown([f"on {faces} faces", *(f"`{model.card.name}`" for model in models)], rows)
 
 
 def metrics_table(artifact: Artifact) -> str:
@@ -93,6 +118,7 @@ def quantized_table(parent: Artifact, *quantized: Artifact) -> str:
 def make_tables() -> Mapping[str, str]:
     fp32, *quantized = (load_artifact(name) for name in (FP32, INT8, INT8_S8S8))
     return {
+        "headline": headline_table(fp32, quantized[0]),
         "metrics": metrics_table(fp32),
         "expressions": expressions_table(fp32),
         "confusion": confusion_table(fp32),

@@ -90,7 +90,7 @@ def export_checkpoint(
     checkpoint = load_checkpoint(checkpoint_path)
     recipe = read_recipe(checkpoint, checkpoint_path)
     folder, cache = data_folder(data), data_folder(None) / "framed"
-    valid = load_dataset(recipe.dataset, folder, "valid")
+    valid = load_dataset(recipe.dataset, folder, "valid", check_count=False)  # train counted them
     network = load_network(checkpoint, recipe, len(valid.classes), checkpoint_path)
     crop = CropContract(recipe.size, recipe.channels, find_framing(recipe, folder, cache))
     choose, report = (
@@ -371,7 +371,7 @@ def find_framing(recipe: Recipe, folder: Path, cache: Path) -> Framing:
     """The framing that the run was trained with."""
     if recipe.dataset == "ferplus":
         return FERPLUS_FRAMING
-    train = load_dataset(recipe.dataset, folder, "train")
+    train = load_dataset(recipe.dataset, folder, "train", check_count=False)
     return dataset_framing(recipe, load_crops(train, recipe.size, recipe.channels, None, cache))
 
 

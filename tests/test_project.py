@@ -58,15 +58,9 @@ def test_no_file_of_ours_is_too_long_to_read() -> None:
     assert {path: lines for path, lines in long.items() if lines > 450} == {}
 
 
-def test_the_readme_links_to_files_that_exist() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = re.findall(r"(?:\]\(|src=\")([^)\"#]+)", text)
-    assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
-
-
-def test_the_readme_shows_only_commands_that_exist() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documents_show_only_commands_that_exist() -> None:
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    text = "\n".join(document.read_text(encoding="utf-8") for document in documents)
     page = subprocess.run(
         [sys.executable, "-m", "rankotom_edge.cli.app", "--help"],
         capture_output=True,
@@ -75,7 +69,8 @@ def test_the_readme_shows_only_commands_that_exist() -> None:
         check=True,
         env={**os.environ, "NO_COLOR": "1"},
     ).stdout
-    used = set(re.findall(r"^rankotom-edge (\w+)", text, flags=re.MULTILINE))
+    shown = "".join(re.findall(r"^```sh\n.*?^```", text, flags=re.DOTALL | re.MULTILINE))
+    used = set(re.findall(r"^(?:\.venv/bin/)?rankotom-edge (\w+)", shown, flags=re.MULTILINE))
     assert used
     assert {command for command in used if f"│ {command} " not in page} == set()
 
@@ -86,6 +81,31 @@ def test_make_has_the_target(target: str) -> None:
         ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert finished.returncode == 0, finished.stderr
+
+
+def test_the_demo_shows_the_portrait_first_and_then_what_else_to_try() -> None:
+    """Without a screen, a network or data; what it names exists."""
+    planned = subprocess.run(
+        ["make", "--dry-run", "--assume-old=.venv/.installed-core", "demo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    used = re.findall(r"rankotom-edge (\w+)", planned)
+    assert used[0] == "camera"
+    assert "rankotom-edge camera --source demo --seconds 20" in planned
+    assert planned.index("--source demo") < planned.index("Try next")
+    shown = subprocess.run(
+        [sys.executable, "-m", "rankotom_edge", "camera", "--source", "demo", "--frames", "30"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+        env={name: value for name, value in os.environ.items() if name != "DISPLAY"},
+    )
+    assert "happiness" in shown.stdout
+    assert {"camera", "calibrate", "models", "doctor"} == set(used)
 
 
 def schema_of(command: str) -> str:

@@ -30,7 +30,7 @@ from rankotom_edge.model.card import FacesUsed, ModelCard
 from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
 from train.checkpoint import save_checkpoint
-from train.data.datasets import PAPER_COUNTS, data_folder, load_dataset, validation_half
+from train.data.datasets import data_folder, load_dataset, validation_half
 from train.networks import ResNet, build_network
 from train.recipe import EDGE_FERPLUS, Recipe
 
@@ -287,7 +287,6 @@ def saved_run(path: Path, recipe: Recipe = NARROW, classes: int = 8) -> Path:
 
 @pytest.fixture
 def small_ferplus(made_ferplus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(PAPER_COUNTS["ferplus"], "valid", 40)
     monkeypatch.setenv("RANKOTOM_DATA", str(tmp_path / "cache"))
     return made_ferplus
 

@@ -17,7 +17,6 @@ import rankotom_edge.model.artifact
 from calib.errors import RankotomError
 from rankotom_edge.cli.app import app
 from train.checkpoint import save_checkpoint
-from train.data.datasets import PAPER_COUNTS
 from train.networks import build_network
 from train.recipe import Recipe
 
@@ -97,7 +96,6 @@ def run_folder(tmp_path: Path) -> Path:
 def test_a_run_is_exported_and_the_report_shows_it(
     run_folder: Path, made_ferplus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(PAPER_COUNTS["ferplus"], "valid", 40)
     monkeypatch.setenv("RANKOTOM_DATA", str(tmp_path / "cache"))
     output = tmp_path / "quick-fp32.onnx"
     page = ask(

@@ -70,7 +70,7 @@ def test_the_summary_names_what_went_wrong_with_the_source(
 ) -> None:
     with open_source("demo") as source:
         monkeypatch.setattr(type(source), "state", State("ended", "ended: 1 of 2 images missing"))
-        print_summary(RunStats(0.0), source, problems_only)
+        print_summary(RunStats(0.0), source, problems_only=problems_only)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].endswith(": 1 of 2 images missing")
     assert len(lines) == (1 if problems_only else 2)

@@ -1,4 +1,4 @@
-"""The embedded model is what its file, the example predictions and the README say of it."""
+"""The embedded model is what its file and the example predictions say of it."""
 
 from pathlib import Path
 
@@ -40,13 +40,6 @@ def test_the_metrics_in_the_file_are_those_of_the_example_predictions() -> None:
         "aece": adaptive_ece(REPORTED.confidence, REPORTED.correct),
     }
     assert {name: metrics[name].value for name in measured} == pytest.approx(measured, abs=2e-4)
-
-
-def test_the_readme_claims_what_was_measured() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    metrics = MODEL.card.evaluation.metrics
-    assert f"| accuracy | {metrics['accuracy'].value:.1%}".replace("%", " %") in text
-    assert f"| ECE | {metrics['ece'].value:.2%}".replace("%", " %") in text
 
 
 def test_a_face_and_its_mirror_image_read_alike() -> None:
