@@ -47,7 +47,7 @@ def own_calibration_report(trial: LabelTrial, model: str) -> RenderableType:
     """The verdict first, then before and after, and last what it rests on."""
     return Report(
         (
-            title(f"{model} on your faces", _counts(trial)),
+            title(f"{model}: your faces", _counts(trial)),
             panel(trial.verdict.passed, headline(trial), reasons(trial)),
             _change_table(trial),
             note(RIGHT),

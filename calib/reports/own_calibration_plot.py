@@ -57,7 +57,7 @@ def plot_own_calibration(trial: LabelTrial, model: str, path: Path) -> None:
     with plots.plot_file(path, (11.5, 7.6 + foot)) as figure:
         words = " ".join((f"{headline(trial)}.", *reasons(trial)))
         colour = plots.BLUE if trial.verdict.passed else plots.RUST
-        plots.add_headline(figure, f"{model} on your faces", words, colour, foot)
+        plots.add_headline(figure, f"{model}: your faces", words, colour, foot)
         axes = figure.subplot_mosaic(
             [["table", "table"], ["before", "after"], ["before counts", "after counts"]],
             height_ratios=[1.5, 4, 1],

@@ -40,7 +40,10 @@ class FaceOptions:
     device: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="Gather faces from this camera.", rich_help_panel=FROM
+            min=0,
+            metavar="N",
+            help=r"Gather faces from this camera. [dim]\[default: 0][/]",
+            rich_help_panel=FROM,
         ),
     ] = None
     source: Annotated[
@@ -79,16 +82,16 @@ class FaceOptions:
     ] = 100
 
     def live_source(self, folder: Path | None) -> str | None:
-        """The name of the source to gather from; None: the faces are in ``folder``."""
+        """The name of the source to gather from, by default the first camera; None: the faces are
+        in ``folder``."""
         given = [each for each in (folder, self.device, self.source) if each is not None]
-        if len(given) != 1:
-            raise typer.BadParameter(
-                "say where the faces are: a session or a folder of photos, --device or --source"
-                + (" (only one of them)" if given else "")
-            )
-        if folder is not None and self.seconds is not None:
+        if len(given) > 1:
+            raise typer.BadParameter("give FACES, --device or --source; only one of them")
+        if folder is None:
+            return self.source if self.source is not None else str(self.device or 0)
+        if self.seconds is not None:
             raise typer.BadParameter("--seconds is for --device and --source")
-        return str(self.device) if self.device is not None else self.source
+        return None
 
 
 @dataclass(frozen=True)
@@ -208,10 +211,10 @@ def calibrate(
         classifier, notes = stack.enter_context(open_classifier(model, "cpu"))
         artifact = classifier.artifact
         judged = LabelledModel(artifact.card.name, artifact.sha256, artifact.card.labels)
-        gathered = gather(folder, live, faces.seconds, classifier)
+        gathered = gather(folder, live, faces.seconds, keeping.dry_run, classifier)
         source = source_of(gathered, faces.of)
         chosen = choose_faces(gathered.faces, faces.faces)
-        if keeping.keep_faces is not None:
+        if keeping.keep_faces is not None and not keeping.dry_run:
             keep_faces(keeping.keep_faces, chosen, artifact, source)
         if asking.view != "none" and not keeping.dry_run:
             ask(chosen, judged, source, rater, port)
@@ -232,14 +235,20 @@ def calibrate(
 
 
 def gather(
-    folder: Path | None, live: str | None, seconds: float | None, classifier: Classifier
+    folder: Path | None,
+    live: str | None,
+    seconds: float | None,
+    dry_run: bool,
+    classifier: Classifier,
 ) -> Gathered:
-    from rankotom_edge.labelling.gather import gather_from_folder, gather_from_source
+    from rankotom_edge.labelling.gather import Gathered, gather_from_folder, gather_from_source
     from rankotom_edge.sources import open_source
 
     if live is None:
         assert folder is not None
         gathered = gather_from_folder(folder, classifier)
+    elif dry_run:  # the labels are enough
+        return Gathered([], source_name(live))
     else:
         if seconds is None and not sys.stdin.isatty():
             raise typer.BadParameter("without a terminal, say how long to gather: --seconds N")
