@@ -43,7 +43,7 @@ def test_words_intervals_and_both_diagrams_are_in_it(
     plot_own_calibration(trial, "ferplus-int8", tmp_path / "own.svg")
     (figure,) = kept
     words = " ".join(each.get_text() for each in figure.texts)
-    assert "ferplus-int8 on your faces" in words
+    assert "ferplus-int8: your faces" in words
     assert "chosen spread over the range of confidence" in " ".join(words.split())
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert any(title.startswith("Before: ECE") for title in titles)
