@@ -17,18 +17,22 @@ import numpy as np
 import pytest
 
 from calib.temperature import softmax
+from rankotom_edge.cli.camera import expire_own, find_own
 from rankotom_edge.labelling.gather import gather_from_folder
 from rankotom_edge.labelling.label_file import Label, LabelFile, read_labels
 from rankotom_edge.labelling.votes import LabelledModel
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.model.own_calibration import (
+    SavedCalibration,
     calibration_files,
     calibrations_folder,
     find_calibration,
     labels_path,
     make_calibrations_folder,
+    save_calibration,
 )
+from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.sources.demo import demo_picture, load_portrait
 
 DEMO = "demo: a still portrait"
@@ -137,6 +141,19 @@ def test_an_expired_calibration_is_left_out_and_camera_says_why(
     done = run("camera", "--source", "demo", "--frames", "2", "--view", "none", *MODEL)
     assert "has expired, because light is low since 2026-11-18 10:42" in done.stderr
     assert "has expired: light is low" in " ".join(run("calibrate", "--list").stdout.split())
+
+
+def test_a_drift_makes_the_calibration_expire_with_its_cause(
+    fp32: Artifact, own_calibration: SavedCalibration
+) -> None:
+    save_calibration(own_calibration, fp32)
+    drift = DriftStatus("drifted", 0.3, 80, "confidence has drifted", "light is low", NOON)
+    expire_own(fp32, None, drift)  # without a calibration there is nothing to expire
+    assert calibration_files()
+    expire_own(fp32, own_calibration, drift)
+    notes: list[str] = []
+    assert find_own(fp32, "camera 0", notes) is None
+    assert "has expired, because light is low since 2026-11-18 12:00" in notes[0]
 
 
 def test_another_model_s_labels_are_left_out(
