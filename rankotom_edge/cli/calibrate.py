@@ -7,14 +7,14 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli.calibrate_options import AskingOptions, FaceOptions, KeepingOptions
 from rankotom_edge.cli.output import ReportOptions, check_outputs, show, write_json
 from rankotom_edge.cli.view_options import exit_statuses
 from rankotom_edge.cli.web_options import PageOptions, ReservedPort
@@ -28,129 +28,11 @@ if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.labelling.votes import LabelledModel, Votes
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.classifier import Classifier
+    from rankotom_edge.model.own_calibration import SavedCalibration
 
-FROM, ASKING, KEPT = "Which faces", "Labelling", "What is kept"
 ENOUGH = (
     50  # faces to begin with: fewer settle nothing (python -m train.experiments.own_calibration)
 )
-
-
-@dataclass(frozen=True)
-class FaceOptions:
-    device: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help=r"Gather faces from this camera. [dim]\[default: 0][/]",
-            rich_help_panel=FROM,
-        ),
-    ] = None
-    source: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE",
-            help="Gather faces from any source that [bold]camera[/] takes.",
-            rich_help_panel=FROM,
-        ),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=1, metavar="N", help="Gather for N seconds.", rich_help_panel=FROM),
-    ] = None
-    of: Annotated[
-        str | None,
-        typer.Option(
-            "--for",
-            metavar="SOURCE",
-            help=(
-                "The camera or stream that photos are of, named as for [bold]camera[/]: 0, "
-                "rtsp://…. The calibration is used for this source alone."
-            ),
-            rich_help_panel=FROM,
-        ),
-    ] = None
-    faces: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1000,
-            metavar="N",
-            help="How many faces to label, spread over the range of confidence.",
-            rich_help_panel=FROM,
-        ),
-    ] = 100
-
-    def live_source(self, folder: Path | None) -> str | None:
-        """The name of the source to gather from, by default the first camera; None: the faces are
-        in ``folder``."""
-        given = [each for each in (folder, self.device, self.source) if each is not None]
-        if len(given) > 1:
-            raise typer.BadParameter("give FACES, --device or --source; only one of them")
-        if folder is None:
-            return self.source if self.source is not None else str(self.device or 0)
-        if self.seconds is not None:
-            raise typer.BadParameter("--seconds is for --device and --source")
-        return None
-
-
-@dataclass(frozen=True)
-class AskingOptions:
-    rater: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=(
-                r"Who labels; run it again for a second person. [dim]\[default: your user name][/]"
-            ),
-            rich_help_panel=ASKING,
-        ),
-    ] = None
-    view: Annotated[
-        Literal["auto", "terminal", "web", "none"],
-        typer.Option(
-            metavar="NAME",
-            help=(
-                "Where to label: terminal, web, or none (only with the labels that there are). "
-                "[bold]auto[/] is the terminal."
-            ),
-            rich_help_panel=ASKING,
-        ),
-    ] = "auto"
-
-
-@dataclass(frozen=True)
-class KeepingOptions:
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show what the labels so far would change; ask nothing, write nothing.",
-            rich_help_panel=KEPT,
-        ),
-    ] = False
-    keep_faces: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help=(
-                "Keep the pictures of the chosen faces in this new folder, for a second person. "
-                "Otherwise none is stored."
-            ),
-            rich_help_panel=KEPT,
-        ),
-    ] = None
-    list_all: Annotated[
-        bool, typer.Option("--list", help="List the calibrations here.", rich_help_panel=KEPT)
-    ] = False
-    forget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE",
-            help="Remove the calibration of this source and --model; the labels stay.",
-            rich_help_panel=KEPT,
-        ),
-    ] = None
 
 
 def calibrate(
@@ -178,9 +60,9 @@ def calibrate(
 
     You see one face at a time, without what the model says of it, and name
     its expression. From about a hundred labels, best of two people, a
-    temperature is fitted. It is kept only if faces that it was not fitted on
-    show a gain; then [bold]camera[/] uses it for this source. The model file stays as
-    it is. Exit status 1 if the labels show no gain.
+    temperature is fitted. It is kept only if the labels show a gain beyond
+    chance; then [bold]camera[/] uses it for this source. The model file stays as it is.
+    Exit status 1 if they do not.
     """
     if keeping.list_all:
         list_calibrations()
@@ -199,30 +81,41 @@ def calibrate(
         from calib.reports.own_calibration_plot import plot_own_calibration
         from calib.try_calibration import try_calibration
         from rankotom_edge.labelling.choose import choose_faces
-        from rankotom_edge.labelling.kept_faces import keep_faces
+        from rankotom_edge.labelling.kept_faces import keep_faces, make_empty_folder
         from rankotom_edge.labelling.label_file import check_rater
+        from rankotom_edge.labelling.terminal import check_terminal
         from rankotom_edge.labelling.votes import LabelledModel
         from rankotom_edge.live.build import open_classifier
+        from rankotom_edge.model.own_calibration import find_calibration
+        from rankotom_edge.views.terminal.view import screen_console
 
     with exit_statuses(), ExitStack() as stack:
         if port is not None:
             stack.enter_context(port)
-        rater = check_rater(asking.rater or getpass.getuser())
+        rater = check_rater(asking.rater or user_name())
+        asks = asking.view != "none" and not keeping.dry_run
+        if asks and port is None:
+            check_terminal(screen_console(), sys.stdin)
+        keep = None if keeping.dry_run else keeping.keep_faces
+        if keep is not None:
+            make_empty_folder(keep)
         classifier, notes = stack.enter_context(open_classifier(model, "cpu"))
         artifact = classifier.artifact
+        check_labels(artifact.card.labels)
         judged = LabelledModel(artifact.card.name, artifact.sha256, artifact.card.labels)
         gathered = gather(folder, live, faces.seconds, keeping.dry_run, classifier)
         source = source_of(gathered, faces.of)
         chosen = choose_faces(gathered.faces, faces.faces)
-        if keeping.keep_faces is not None and not keeping.dry_run:
-            keep_faces(keeping.keep_faces, chosen, artifact, source)
-        if asking.view != "none" and not keeping.dry_run:
+        if keep is not None:
+            keep_faces(keep, chosen, artifact, source)
+        if asks:
             ask(chosen, judged, source, rater, port)
-        votes = read_votes(source, judged)
+        before = find_calibration(artifact, source)
+        votes = read_votes(source, judged, None if before is None else before.expired_at)
         trial = try_calibration(votes.logits, votes.counts, votes.groups)
         if trial.verdict.passed and not keeping.dry_run:
             notes.append(save(trial, gathered, artifact, source))
-        notes += remarks(votes, trial, keeping.dry_run)
+        notes += remarks(votes, trial, before, keeping.dry_run)
         name = f"{artifact.card.name}, {source}"
         show(own_calibration_report(trial, name), report.json, notes)
         if report.plot is not None:
@@ -243,15 +136,20 @@ def gather(
 ) -> Gathered:
     from rankotom_edge.labelling.gather import Gathered, gather_from_folder, gather_from_source
     from rankotom_edge.sources import open_source
+    from rankotom_edge.sources.source_parser import parse_source
 
     if live is None:
         assert folder is not None
         gathered = gather_from_folder(folder, classifier)
+    elif (spec := parse_source(live)).kind == "images":
+        raise RankotomError(
+            f"{spec.name} has photos: give their folder as FACES, and --for their camera."
+        )
     elif dry_run:  # the labels are enough
-        return Gathered([], source_name(live))
+        return Gathered([], spec.name)
+    elif seconds is None and not sys.stdin.isatty():
+        raise typer.BadParameter("without a terminal, say how long to gather: --seconds N")
     else:
-        if seconds is None and not sys.stdin.isatty():
-            raise typer.BadParameter("without a terminal, say how long to gather: --seconds N")
         run = f"{datetime.now():%Y-%m-%dT%H-%M-%S}"
         with open_source(live) as source:
             gathered = gather_from_source(source, classifier, seconds, run)
@@ -265,8 +163,16 @@ def gather(
 
 def source_of(gathered: Gathered, given: str | None) -> str:
     """The source's name, as ``camera`` has it."""
-    if given is not None:
-        return source_name(given)
+    from rankotom_edge.sources.source_parser import parse_source
+
+    named = None if given is None else parse_source(given).name
+    if None not in (named, gathered.source) and named != gathered.source:
+        raise RankotomError(
+            f"These faces are of {gathered.source}, so their labels say nothing of {named}. Leave "
+            "--for out; it is for photos."
+        )
+    if named is not None:
+        return named
     if gathered.source is None:
         raise RankotomError(
             "Photos do not say which camera they are of. Add --for and its name, as you give it "
@@ -275,14 +181,22 @@ def source_of(gathered: Gathered, given: str | None) -> str:
     return gathered.source
 
 
-def source_name(given: str) -> str:
-    """Also of a file that is gone: then as it is given."""
-    from rankotom_edge.sources.source_parser import parse_source
-
+def user_name() -> str:
+    """In a container nobody may have a name."""
     try:
-        return parse_source(given).name
-    except RankotomError:
-        return given
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "me"
+
+
+def check_labels(labels: tuple[str, ...]) -> None:
+    from calib.emotions import EMOTIONS
+
+    if labels not in (EMOTIONS, EMOTIONS[:-1]):
+        raise RankotomError(
+            f"This model names {', '.join(labels)}. Votes can be weighed for {', '.join(EMOTIONS)} "
+            "in this order, or for the first seven, because only their raters were measured."
+        )
 
 
 def ask(
@@ -308,18 +222,23 @@ def ask(
             port.open_labelling_page(labelling)
 
 
-def read_votes(source: str, judged: LabelledModel) -> Votes:
-    """Of all the faces of this source that were ever labelled for this model."""
+def read_votes(source: str, judged: LabelledModel, expired_at: datetime | None) -> Votes:
+    """Of all the faces of this source that were labelled for this model, since the calibration
+    expired that there was."""
     from rankotom_edge.labelling.label_file import read_labels
     from rankotom_edge.labelling.votes import count_votes
     from rankotom_edge.model.own_calibration import calibrations_folder, labels_path
 
     path = labels_path(source, calibrations_folder())
-    votes = count_votes(read_labels(path) if path.exists() else (), judged)
+    labels = read_labels(path) if path.exists() else ()
+    votes = count_votes(
+        [each for each in labels if expired_at is None or each.time > expired_at], judged
+    )
     if not votes.faces:
+        since = "" if expired_at is None else f" since the drift of {expired_at:%Y-%m-%d %H:%M}"
         raise RankotomError(
-            f"No face of {source} has a label for {judged.name} yet. Label some in a terminal, or "
-            "with --view web."
+            f"No face of {source} has a label for {judged.name} yet{since}. Label some in a "
+            "terminal, or with --view web."
         )
     return votes
 
@@ -344,7 +263,9 @@ def save(trial: LabelTrial, gathered: Gathered, artifact: Artifact, source: str)
     return f"camera now uses this for {source}. Undo: {undo}"
 
 
-def remarks(votes: Votes, trial: LabelTrial, dry_run: bool) -> Iterator[str]:
+def remarks(
+    votes: Votes, trial: LabelTrial, before: SavedCalibration | None, dry_run: bool
+) -> Iterator[str]:
     yield from votes.left_out.words
     if votes.people is not None:
         yield (
@@ -355,15 +276,19 @@ def remarks(votes: Votes, trial: LabelTrial, dry_run: bool) -> Iterator[str]:
         yield "nothing was written (--dry-run)"
     elif not trial.verdict.passed:
         yield "nothing was changed; the labels are kept, and the next ones are added to them"
+        if before is not None and before.expired is None:
+            yield f"the calibration of {before.created:%Y-%m-%d %H:%M} stays in use"
 
 
 def list_calibrations() -> None:
+    from rich.markup import escape
+
     from calib.reports.widgets import plain_table
     from rankotom_edge.model.own_calibration import calibration_files, read_calibration
 
     files, notes = calibration_files(), []
     if not files:
-        typer.echo("There is no calibration yet. To make one: rankotom-edge calibrate --device 0")
+        typer.echo("There is no calibration yet. To make one: rankotom-edge calibrate")
         return
     table = plain_table(
         ("source", "left"), ("model", "left"), ("made", "left"), ("faces", "right"), ("T", "right")
@@ -378,16 +303,22 @@ def list_calibrations() -> None:
             notes.append(f"that of {found.source} has expired: {found.expired}")
         temperature = found.trial.calibration.temperature
         made = f"{found.created:%Y-%m-%d}"
-        table.add_row(found.source, found.model, made, str(found.trial.faces), f"{temperature:.2f}")
+        cells = (found.source, found.model, made, str(found.trial.faces), f"{temperature:.2f}")
+        table.add_row(*map(escape, cells))
     show(table, None, notes)
 
 
 def forget_calibration(named: str, model: str) -> None:
     from rankotom_edge.model.artifact import load_artifact
     from rankotom_edge.model.own_calibration import calibration_path, calibrations_folder
+    from rankotom_edge.sources.source_parser import parse_source
 
-    artifact, source = load_artifact(model), source_name(named)
-    path = calibration_path(artifact, source, calibrations_folder())
+    artifact, folder = load_artifact(model), calibrations_folder()
+    try:
+        source = parse_source(named).name
+    except RankotomError:
+        source = named  # as --list names it: a file that is gone
+    path = calibration_path(artifact, source, folder)
     if not path.exists():
         raise RankotomError(
             f"There is no calibration of {artifact.card.name} for {source}. To see which there "

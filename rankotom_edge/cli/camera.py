@@ -267,6 +267,12 @@ def camera(
         own = None if reading.no_calibration else find_own(artifact, opened.name, notes)
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
+        if own is not None and budget.overall is not None:
+            raise RankotomError(
+                f"--max-error promises what was measured on {own.trial.faces} own faces of "
+                f"{opened.name}, and these are too few for a promise. Use --max-error-each, or add "
+                "--no-calibration."
+            )
         reader = stack.enter_context(
             open_reader(classifier, reading.reach, budget, stills=opened.photographs, own=own)
         )
@@ -332,7 +338,7 @@ def find_own(artifact: "Artifact", source: str, notes: list[str]) -> "SavedCalib
     if own.expired is not None:
         notes.append(
             f"the calibration of {own.created:%Y-%m-%d} for {source} has expired, because "
-            f"{own.expired}. Label faces again with: rankotom-edge calibrate"
+            f"{own.expired}. Label faces of it again, with rankotom-edge calibrate"
         )
         return None
     notes.append(f"{own.words} of {source} ({own.created:%Y-%m-%d}); not so: --no-calibration")
@@ -346,7 +352,8 @@ def expire_own(artifact: "Artifact", own: "SavedCalibration | None", drift: "Dri
     if own is None:
         return
     try:
-        expire_calibration(artifact, own, f"{drift.cause} since {drift.since:%Y-%m-%d %H:%M}")
+        words = f"{drift.cause} since {drift.since:%Y-%m-%d %H:%M}"
+        expire_calibration(artifact, own, words, datetime.now().astimezone())
     except RankotomError as error:  # a full disk is no reason to stop reading
         print(f"note: {error}", file=sys.stderr)
 

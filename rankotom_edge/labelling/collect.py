@@ -79,10 +79,12 @@ def faces_of_session(session: Session, classifier: Classifier) -> list[FaceToLab
             f"The session {session.folder} has no video, so there are no faces to label. "
             "Record one with: rankotom-edge camera --record DIR --record-video"
         )
-    collector = Collector(classifier, session.folder.name)
+    collector = Collector(classifier, session.folder.resolve().name)
     frames: Iterable[FrameReadings] = session.frames()
-    total = int(session.metadata.get("frames") or 0)
-    for latest in with_progress(frames, total, "finding faces") if total else frames:
+    total = session.metadata.get("frames")
+    if isinstance(total, int):  # of a complete session
+        frames = with_progress(frames, total, "finding faces")
+    for latest in frames:
         collector.write(latest)
     return collector.faces()
 

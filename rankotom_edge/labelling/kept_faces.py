@@ -31,12 +31,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
 def keep_faces(folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact, source: str) -> None:
     """Into a new or empty folder: faces of two cameras must not be mixed."""
-    try:
-        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise RankotomError(f"{folder} is not empty. Name a new folder to keep the faces in.")
-    except OSError as error:
-        raise RankotomError(f"Cannot keep faces in {folder}: {error.strerror}.") from error
+    make_empty_folder(folder)
     for face in faces:
         encoded = cv2.imencode(".png", face.picture)[1]
         with replace_file(folder / f"{face.key}.png", mode=PRIVATE_FILE) as file:
@@ -45,6 +40,15 @@ def keep_faces(folder: Path, faces: Sequence[FaceToLabel], artifact: Artifact, s
     lines = [_line(face, about) for face in faces]
     with replace_file(folder / INDEX, mode=PRIVATE_FILE) as file:
         file.write_text("".join(lines), encoding="utf-8")
+
+
+def make_empty_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise RankotomError(f"{folder} is not empty. Name a new folder to keep the faces in.")
+    except OSError as error:
+        raise RankotomError(f"Cannot keep faces in {folder}: {error.strerror}.") from error
 
 
 def holds_faces(folder: Path) -> bool:

@@ -34,12 +34,7 @@ def label_in_terminal(
     meanwhile. ``keys``: the stream to read them from; standard input by default."""
     console = screen_console() if console is None else console
     keys = sys.stdin if keys is None else keys
-    has_keyboard = keys is not None and keys.isatty()  # None: standard input is closed
-    if not console.is_terminal or not shows_pictures(console) or not has_keyboard:
-        raise RankotomError(
-            "There is no terminal here to label in: it needs a keyboard, UTF-8 and 256 colours. "
-            "Label in the browser instead."
-        )
+    check_terminal(console, keys)
     try:
         with (
             Keyboard(keys) as keyboard,
@@ -48,6 +43,16 @@ def label_in_terminal(
             _ask(labelling, keyboard, live, clock)
     finally:
         print_summary(labelling)
+
+
+def check_terminal(console: Console, keys: TextIO | None) -> None:
+    """Also before faces are gathered, which takes minutes. No keys: standard input is closed."""
+    has_keyboard = keys is not None and keys.isatty()
+    if not console.is_terminal or not shows_pictures(console) or not has_keyboard:
+        raise RankotomError(
+            "There is no terminal here to label in: it needs a keyboard, UTF-8 and 256 colours. "
+            "Label in the browser instead: --view web"
+        )
 
 
 def _ask(labelling: Labelling, keyboard: Keyboard, live: Live, clock: Callable[[], float]) -> None:

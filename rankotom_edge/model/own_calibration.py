@@ -35,8 +35,8 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
 def calibrations_folder() -> Path:
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(base).expanduser() / "rankotom-edge" / "calibrations"
+    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return Path(base) / "rankotom-edge" / "calibrations"
 
 
 def make_calibrations_folder() -> Path:
@@ -84,6 +84,7 @@ class SavedCalibration:
     trial: LabelTrial
     usual: Usual
     expired: str | None = None  # what drifted: "light is low since 2026-11-18 10:42"
+    expired_at: datetime | None = None  # labels from before then say nothing of the faces now
 
     @property
     def words(self) -> str:
@@ -95,10 +96,8 @@ class SavedCalibration:
         return self.trial.calibration.apply(logits)
 
     def measured_model(self, model: MeasuredModel) -> MeasuredModel:
-        """The model as measured on the user's faces: its marks and budgets come from there.
-
-        There are too few of them for the lower bars, guarantees and prediction sets.
-        """
+        """The model as measured on the user's faces. There are too few of them for guarantees and
+        prediction sets, and mostly for the marks of single bars (``reliability.FEWEST_FACES``)."""
         after = self.trial.after
         evaluation = replace(
             model.evaluation,
@@ -130,6 +129,7 @@ class SavedCalibration:
             "trial": self.trial.as_json(),
             "usual": self.usual.as_json(),
             "expired": self.expired,
+            "expired_at": None if self.expired_at is None else self.expired_at.isoformat(),
         }
 
     @classmethod
@@ -151,6 +151,7 @@ class SavedCalibration:
             trial=trial,
             usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),
             expired=None if expired is None else str(expired),
+            expired_at=None if expired is None else datetime.fromisoformat(saved["expired_at"]),
         )
 
 
@@ -172,10 +173,14 @@ def find_calibration(artifact: Artifact, source: str) -> SavedCalibration | None
     return found if matches and found.classes == artifact.card.labels else None
 
 
-def expire_calibration(artifact: Artifact, calibration: SavedCalibration, words: str) -> None:
-    """It is kept, and no longer used."""
-    path = calibration_path(artifact, calibration.source, calibrations_folder())
-    _write(path, replace(calibration, expired=words))
+def expire_calibration(
+    artifact: Artifact, calibration: SavedCalibration, words: str, now: datetime
+) -> None:
+    """It is kept, and no longer used. One that was forgotten or made again meanwhile stays so."""
+    kept = find_calibration(artifact, calibration.source)
+    if kept is not None and kept.created == calibration.created:
+        path = calibration_path(artifact, calibration.source, calibrations_folder())
+        _write(path, replace(kept, expired=words, expired_at=now))
 
 
 def calibration_path(artifact: Artifact, source: str, folder: Path) -> Path:
@@ -216,10 +221,11 @@ def _write(path: Path, calibration: SavedCalibration) -> None:
 
 def _file_name(source: str) -> str:
     """Readable; the hash keeps names apart that are cut."""
-    name = quote(source, safe=" ")
+    name = quote(source, safe=" ", errors="surrogateescape")
     if len(name) <= MAX_NAME:
         return name
-    return f"{name[:MAX_NAME]}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    whole = source.encode(errors="surrogateescape")
+    return f"{name[:MAX_NAME]}-{hashlib.sha256(whole).hexdigest()[:16]}"
 
 
 def _counts(saved: Mapping[str, Any], name: str) -> tuple[int, ...]:

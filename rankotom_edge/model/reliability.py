@@ -15,6 +15,9 @@ from calib.metrics import Bin
 
 # Accuracy over fewer faces than this is mostly chance: its standard error at 50 % is 7 points.
 MIN_FACES = 50
+# A curve through fewer faces than this has two or three knots, so it tells nothing of a single bar.
+# A calibration on own faces often has as few. Chosen by eye.
+FEWEST_FACES = 250
 
 
 class Reliability:
@@ -26,15 +29,19 @@ class Reliability:
         self._cache: dict[tuple[bool, int], float | None] = {}
 
     def at(self, share: float, highest: bool = True) -> float | None:
-        """How often a bar of this height named the right label; None where the card has no data
-        for such a bar. ``highest``: the bar is the highest of its face."""
+        """How often a bar of this height named the right label; None where there are no data for
+        such a bar, or too few. ``highest``: the bar is the highest of its face."""
         bins = self.evaluation.reliability if highest else self.evaluation.other_bars
-        if not bins:
+        if not has_enough(bins):
             return None
         per_mille = round(1000 * share)
         if (highest, per_mille) not in self._cache:
             self._cache[highest, per_mille] = reliability_at(bins, per_mille / 1000)
         return self._cache[highest, per_mille]
+
+
+def has_enough(bins: Sequence[Bin]) -> bool:
+    return sum(bin_.count for bin_ in bins) >= FEWEST_FACES
 
 
 class Knot(NamedTuple):

@@ -157,6 +157,7 @@ class DriftMonitor:
         once for each drift, when it is noticed."""
         self._reference = Reference.of(model) if usual is None else Reference.of_source(usual)
         self._clock, self._on_drift = clock, on_drift
+        self._skips_unreadable = usual is not None  # as the faces to label did
         self._samples: OrderedDict[int, Sample] = OrderedDict()  # by track, the newest last
         self._recent: deque[frozenset[str]] = deque(maxlen=RECENT)
         self._readings = 0
@@ -177,6 +178,8 @@ class DriftMonitor:
 
     def _add(self, reading: Reading, now: float) -> None:
         if not self._reference.has_counts:
+            return
+        if self._skips_unreadable and reading.unreadable is not None:
             return
         sample = self._reference.sample(reading, now)
         self._samples[reading.track] = sample

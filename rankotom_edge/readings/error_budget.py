@@ -9,7 +9,12 @@ from calib.errors import RankotomError
 from calib.evaluation import Evaluation
 from calib.guarantees import CONFIDENCE, COVERAGES, guaranteed_threshold, mass_for, next_budget
 from calib.metrics import Bin
-from rankotom_edge.model.reliability import interpolate, knots_around, reliability_curve
+from rankotom_edge.model.reliability import (
+    has_enough,
+    interpolate,
+    knots_around,
+    reliability_curve,
+)
 from rankotom_edge.readings.prediction_set import SetRule
 
 COVERAGE = 0.9  # of a prediction set, without a budget for all readings
@@ -24,7 +29,10 @@ class ErrorBudget:
     overall: float | None = None
 
     def confidence_needed(self, evaluation: Evaluation) -> float:
-        needed = confidence_needed(evaluation.reliability, self.each)
+        bins = evaluation.reliability
+        # Without a curve, a calibrated confidence is taken at its word.
+        few = bool(bins) and not has_enough(bins)
+        needed = 1 - self.each if few else confidence_needed(bins, self.each)
         if self.overall is None:
             return needed
         return guaranteed_confidence(evaluation, self.overall, at_least=needed)

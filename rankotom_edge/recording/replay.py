@@ -67,7 +67,7 @@ class RecordedReader:
     def __init__(self, session: Session, clip: SessionClip) -> None:
         self.model, self.precision = session.model.name, session.model.precision
         own = session.metadata.get("calibration")
-        self.calibration = None if own is None else str(own["words"])
+        self.calibration = str(own.get("words")) if isinstance(own, dict) else None
         self._clip = clip
 
     def read(self, frame: Frame) -> FrameReadings:

@@ -106,6 +106,10 @@ def test_labels_that_show_too_much_confidence_make_camera_less_sure_until_forgot
     with_it, without = run(*camera, *MODEL), run(*camera, *MODEL, "--no-calibration")
     assert f"note: calibrated on {labelled} own faces of {DEMO}" in with_it.stderr
     assert "own faces" not in without.stderr
+    promised = run(*camera, *MODEL, "--max-error", "5%")
+    assert promised.returncode == 2
+    assert "--no-calibration" in promised.stderr
+    assert run(*camera, *MODEL, "--max-error-each", "5%").returncode == 0
     assert confidences(with_it.stdout)[-1] < confidences(without.stdout)[-1] - 0.02
     # Another model of the same source is read as it was shipped.
     assert "own faces" not in run(*camera, "--model", "ferplus-int8").stderr
@@ -137,10 +141,15 @@ def test_an_expired_calibration_is_left_out_and_camera_says_why(
     assert run("calibrate", str(photos), "--for", "demo", "--view", "none", *MODEL).returncode == 0
     (path,) = calibration_files()
     saved = json.loads(path.read_text())
-    path.write_text(json.dumps(saved | {"expired": "light is low since 2026-11-18 10:42"}))
+    expired = {"expired": "light is low since 2026-11-18 10:42", "expired_at": NOON.isoformat()}
+    path.write_text(json.dumps(saved | expired))
     done = run("camera", "--source", "demo", "--frames", "2", "--view", "none", *MODEL)
     assert "has expired, because light is low since 2026-11-18 10:42" in done.stderr
     assert "has expired: light is low" in " ".join(run("calibrate", "--list").stdout.split())
+    # The labels are from before the drift: they must not bring it back.
+    again = run("calibrate", str(photos), "--for", "demo", "--view", "none", *MODEL)
+    assert again.returncode == 2
+    assert "yet since the drift of" in again.stderr
 
 
 def test_a_drift_makes_the_calibration_expire_with_its_cause(
@@ -184,13 +193,17 @@ def test_a_damaged_calibration_stops_the_camera_with_the_way_out(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "say how long to gather: --seconds"),  # from the first camera
+        (["--view", "none"], "say how long to gather: --seconds"),  # from the first camera
         (["photos", "--device", "0"], "only one of them"),
-        (["no-such-folder"], "There is no folder no-such-folder"),
+        (["no-such-folder", "--view", "none"], "There is no folder no-such-folder"),
         (["photos", "--seconds", "3"], "--seconds is for --device and --source"),
         (["photos", "--view", "none", "--port", "80"], "--port is for --view web"),
-        (["--source", "demo"], "say how long to gather: --seconds"),
+        (["--source", "demo", "--view", "none"], "say how long to gather: --seconds"),
         (["photos", "--rater", "\x1b[31m"], "A rater's name has"),
+        (["photos", "--for", "rtmp://bob:secret@cam/x", "--view", "none"], "not supported"),
+        (["photos", "--for", "camera0", "--view", "none"], "There is no source"),
+        (["photos", "--for", "0"], "There is no terminal here"),
+        (["--source", "photos", "--view", "none"], "give their folder as FACES"),
         (["--forget", "7"], "There is no calibration of ferplus-int8 for camera 7"),
     ],
 )
@@ -206,6 +219,14 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(
     done = run("calibrate", *given)
     assert done.returncode == 2
     assert words in " ".join((done.stdout + done.stderr).replace("│", " ").split())
+
+
+def test_faces_of_one_source_are_not_taken_for_another_s(
+    run: Callable[..., Any], recordings: Path
+) -> None:
+    done = run("calibrate", str(recordings), "--for", "7", "--view", "none")
+    assert done.returncode == 2
+    assert "These faces are of camera 0" in done.stderr
 
 
 def test_photos_must_say_which_camera_they_are_of(run: Callable[..., Any], photos: Path) -> None:

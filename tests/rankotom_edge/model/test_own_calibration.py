@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from rankotom_edge.model.own_calibration import (
 )
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.error_budget import ErrorBudget
+
+LATER = datetime(2026, 11, 19, 8, 0, tzinfo=timezone.utc)
 
 
 def test_a_calibration_is_found_again_for_its_model_and_its_source_alone(
@@ -49,31 +52,52 @@ def test_a_model_that_is_too_sure_becomes_less_sure(own_calibration: SavedCalibr
     assert 1.5 < own_calibration.trial.calibration.temperature < 2.5
 
 
-def test_marks_and_budgets_come_from_the_user_s_own_faces(
+def test_few_own_faces_give_no_marks_and_their_confidence_is_taken_at_its_word(
     own_calibration: SavedCalibration, fp32: Artifact
 ) -> None:
+    """Two groups of fifty faces would give bars of 95 % the mark of bars of 60 %."""
     measured = own_calibration.measured_model(fp32.card)
     assert measured.evaluation.n == 150
     assert measured.evaluation.metrics["ece"] == own_calibration.trial.after.ece
-    own, shipped = Reliability(measured.evaluation), Reliability(fp32.card.evaluation)
-    assert own.at(0.9) != shipped.at(0.9)
-    # Too few faces for the lower bars and for what holds with 95 % confidence.
-    assert own.at(0.2, highest=False) is None
+    marks = Reliability(measured.evaluation)
+    assert [marks.at(share) for share in (0.3, 0.6, 0.95)] == [None] * 3
+    assert marks.at(0.2, highest=False) is None
+    assert ErrorBudget(each=0.2).confidence_needed(measured.evaluation) == pytest.approx(0.8)
+    assert ErrorBudget(each=0.001).confidence_needed(measured.evaluation) == pytest.approx(0.999)
     assert ErrorBudget().set_rule(measured.evaluation) is None
-    with pytest.raises(RankotomError, match="cannot guarantee"):
-        ErrorBudget(overall=0.05).confidence_needed(measured.evaluation)
+
+
+def test_many_own_faces_give_marks(own_calibration: SavedCalibration, fp32: Artifact) -> None:
+    trial = own_calibration.trial
+    bins = tuple(replace(each, count=10 * each.count) for each in trial.after.bins)
+    many = replace(own_calibration, trial=replace(trial, after=replace(trial.after, bins=bins)))
+    assert Reliability(many.measured_model(fp32.card).evaluation).at(0.95) is not None
 
 
 def test_an_expired_one_says_why(own_calibration: SavedCalibration, fp32: Artifact) -> None:
     save_calibration(own_calibration, fp32)
-    expire_calibration(fp32, own_calibration, "light is low since 2026-11-18 10:42")
+    expire_calibration(fp32, own_calibration, "light is low since 2026-11-18 10:42", LATER)
     found = find_calibration(fp32, "camera 0")
     assert found is not None
     assert found.expired == "light is low since 2026-11-18 10:42"
+    assert found.expired_at == LATER
+
+
+def test_one_that_was_forgotten_or_made_again_meanwhile_does_not_expire(
+    own_calibration: SavedCalibration, fp32: Artifact
+) -> None:
+    expire_calibration(fp32, own_calibration, "light is low", LATER)
+    assert calibration_files() == []
+    save_calibration(replace(own_calibration, created=LATER), fp32)
+    expire_calibration(fp32, own_calibration, "light is low", LATER)
+    found = find_calibration(fp32, "camera 0")
+    assert found is not None
+    assert found.expired is None
 
 
 @pytest.mark.parametrize(
-    "source", ["../../../etc/passwd", "rtsp://cam:554/a?b=1&c=2", "a\nb", "grüße", "x" * 5000]
+    "source",
+    ["\udcff.mp4", "../../../etc/passwd", "rtsp://cam:554/a?b=1&c=2", "a\nb", "grüße", "x" * 5000],
 )
 def test_any_name_of_a_source_becomes_a_file_in_the_folder(
     source: str, own_calibration: SavedCalibration, fp32: Artifact
