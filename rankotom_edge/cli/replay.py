@@ -93,6 +93,8 @@ def _compare(session: Session, model: str, json: str | None) -> None:
         faces = reclassify(session, classifier)
         agreement = measure_agreement(faces.recorded, faces.again, faces.labels)
     artifact = classifier.artifact
+    if session.metadata.get("calibration") is not None:
+        notes.append("it was recorded with a calibration on own faces; the other model has none")
     names = f"{session.model.name} as recorded", artifact.card.name
     show(agreement_report(agreement, *names), json, notes)
     if json is not None:
