@@ -30,9 +30,8 @@ if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.model.classifier import Classifier
     from rankotom_edge.model.own_calibration import SavedCalibration
 
-ENOUGH = (
-    50  # faces to begin with: fewer settle nothing (python -m train.experiments.own_calibration)
-)
+# Faces to begin with; fewer seldom settle anything: python -m train.experiments.own_calibration
+ENOUGH = 50
 
 
 def calibrate(
@@ -108,13 +107,14 @@ def calibrate(
         chosen = choose_faces(gathered.faces, faces.faces)
         if keep is not None:
             keep_faces(keep, chosen, artifact, source)
+        before = find_calibration(artifact, source)
+        since = None if before is None else before.labels_since
         if asks:
             ask(chosen, judged, source, rater, port)
-        before = find_calibration(artifact, source)
-        votes = read_votes(source, judged, None if before is None else before.expired_at)
+        votes = read_votes(source, judged, since)
         trial = try_calibration(votes.logits, votes.counts, votes.groups)
         if trial.verdict.passed and not keeping.dry_run:
-            notes.append(save(trial, gathered, artifact, source))
+            notes.append(save(trial, gathered, artifact, source, since))
         notes += remarks(votes, trial, before, keeping.dry_run)
         name = f"{artifact.card.name}, {source}"
         show(own_calibration_report(trial, name), report.json, notes)
@@ -222,28 +222,31 @@ def ask(
             port.open_labelling_page(labelling)
 
 
-def read_votes(source: str, judged: LabelledModel, expired_at: datetime | None) -> Votes:
-    """Of all the faces of this source that were labelled for this model, since the calibration
-    expired that there was."""
+def read_votes(source: str, judged: LabelledModel, since: datetime | None) -> Votes:
+    """Of all the faces of this source that were labelled for this model, after the last drift."""
     from rankotom_edge.labelling.label_file import read_labels
     from rankotom_edge.labelling.votes import count_votes
     from rankotom_edge.model.own_calibration import calibrations_folder, labels_path
 
     path = labels_path(source, calibrations_folder())
     labels = read_labels(path) if path.exists() else ()
-    votes = count_votes(
-        [each for each in labels if expired_at is None or each.time > expired_at], judged
-    )
+    votes = count_votes([each for each in labels if since is None or each.time > since], judged)
     if not votes.faces:
-        since = "" if expired_at is None else f" since the drift of {expired_at:%Y-%m-%d %H:%M}"
+        drift = "" if since is None else f" since the drift of {since:%Y-%m-%d %H:%M}"
         raise RankotomError(
-            f"No face of {source} has a label for {judged.name} yet{since}. Label some in a "
+            f"No face of {source} has a label for {judged.name} yet{drift}. Label some in a "
             "terminal, or with --view web."
         )
     return votes
 
 
-def save(trial: LabelTrial, gathered: Gathered, artifact: Artifact, source: str) -> str:
+def save(
+    trial: LabelTrial,
+    gathered: Gathered,
+    artifact: Artifact,
+    source: str,
+    since: datetime | None,
+) -> str:
     import numpy as np
 
     from rankotom_edge.model.own_calibration import SavedCalibration, Usual, save_calibration
@@ -257,6 +260,7 @@ def save(trial: LabelTrial, gathered: Gathered, artifact: Artifact, source: str)
         created=datetime.now().astimezone(),
         trial=trial,
         usual=Usual.of(read),
+        labels_since=since,
     )
     save_calibration(calibration, artifact)
     undo = f"rankotom-edge calibrate --forget {shlex.quote(source)} --model {artifact.cli_name}"

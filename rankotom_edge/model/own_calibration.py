@@ -84,7 +84,7 @@ class SavedCalibration:
     trial: LabelTrial
     usual: Usual
     expired: str | None = None  # what drifted: "light is low since 2026-11-18 10:42"
-    expired_at: datetime | None = None  # labels from before then say nothing of the faces now
+    labels_since: datetime | None = None  # of the last drift: labels from before it do not count
 
     @property
     def words(self) -> str:
@@ -129,7 +129,7 @@ class SavedCalibration:
             "trial": self.trial.as_json(),
             "usual": self.usual.as_json(),
             "expired": self.expired,
-            "expired_at": None if self.expired_at is None else self.expired_at.isoformat(),
+            "labels_since": None if self.labels_since is None else self.labels_since.isoformat(),
         }
 
     @classmethod
@@ -138,7 +138,7 @@ class SavedCalibration:
             raise ValueError(f"format {saved['format']!r}; this version reads {FORMAT}")
         model = as_mapping(saved["model"])
         classes = tuple(str(name) for name in as_list(model["labels"]))
-        expired = saved["expired"]
+        expired, since = saved["expired"], saved["labels_since"]
         trial = LabelTrial.from_json(as_mapping(saved["trial"]))
         if len(trial.calibration.offsets) not in (0, len(classes)):
             raise ValueError(f"needs {len(classes)} offsets, or none")
@@ -151,7 +151,7 @@ class SavedCalibration:
             trial=trial,
             usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),
             expired=None if expired is None else str(expired),
-            expired_at=None if expired is None else datetime.fromisoformat(saved["expired_at"]),
+            labels_since=None if since is None else datetime.fromisoformat(str(since)),
         )
 
 
@@ -180,7 +180,7 @@ def expire_calibration(
     kept = find_calibration(artifact, calibration.source)
     if kept is not None and kept.created == calibration.created:
         path = calibration_path(artifact, calibration.source, calibrations_folder())
-        _write(path, replace(kept, expired=words, expired_at=now))
+        _write(path, replace(kept, expired=words, labels_since=now))
 
 
 def calibration_path(artifact: Artifact, source: str, folder: Path) -> Path:

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,12 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def label_faces(
-    photos: Path, artifact: Artifact, source: str, temperature: float, count: int = 1000
+    photos: Path,
+    artifact: Artifact,
+    source: str,
+    temperature: float,
+    count: int = 1000,
+    time: datetime = NOON,
 ) -> int:
     """Two raters who agree, where the model is right as softmax(logits / temperature)."""
     faces = gather_from_folder(photos, Classifier(artifact)).faces[:count]
@@ -65,7 +70,7 @@ def label_faces(
             for rater in ("ada", "ben"):
                 logits = tuple(float(each) for each in face.logits)
                 about = (face.key, face.group, rater, expression, logits)
-                file.append(Label(*about, card.name, artifact.sha256, NOON))
+                file.append(Label(*about, card.name, artifact.sha256, time))
     return len(faces)
 
 
@@ -141,7 +146,7 @@ def test_an_expired_calibration_is_left_out_and_camera_says_why(
     assert run("calibrate", str(photos), "--for", "demo", "--view", "none", *MODEL).returncode == 0
     (path,) = calibration_files()
     saved = json.loads(path.read_text())
-    expired = {"expired": "light is low since 2026-11-18 10:42", "expired_at": NOON.isoformat()}
+    expired = {"expired": "light is low since 2026-11-18 10:42", "labels_since": NOON.isoformat()}
     path.write_text(json.dumps(saved | expired))
     done = run("camera", "--source", "demo", "--frames", "2", "--view", "none", *MODEL)
     assert "has expired, because light is low since 2026-11-18 10:42" in done.stderr
@@ -150,6 +155,14 @@ def test_an_expired_calibration_is_left_out_and_camera_says_why(
     again = run("calibrate", str(photos), "--for", "demo", "--view", "none", *MODEL)
     assert again.returncode == 2
     assert "yet since the drift of" in again.stderr
+    # Nor when a calibration on newer labels has taken its place.
+    label_faces(photos, fp32, DEMO, temperature=4.0, time=NOON + timedelta(days=1))
+    for _ in range(2):
+        newer = run("calibrate", str(photos), "--for", "demo", "--view", "none", *MODEL)
+        assert newer.returncode == 0
+        kept = find_calibration(fp32, DEMO)
+        assert kept is not None
+        assert (kept.expired, kept.labels_since) == (None, NOON)
 
 
 def test_a_drift_makes_the_calibration_expire_with_its_cause(

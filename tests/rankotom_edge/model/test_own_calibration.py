@@ -80,7 +80,7 @@ def test_an_expired_one_says_why(own_calibration: SavedCalibration, fp32: Artifa
     found = find_calibration(fp32, "camera 0")
     assert found is not None
     assert found.expired == "light is low since 2026-11-18 10:42"
-    assert found.expired_at == LATER
+    assert found.labels_since == LATER
 
 
 def test_one_that_was_forgotten_or_made_again_meanwhile_does_not_expire(
