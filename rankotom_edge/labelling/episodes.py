@@ -66,8 +66,9 @@ class Episodes:
         return len(self._faces) >= MOST_FACES
 
     def count(self) -> tuple[int, int]:
-        """Of the closed ones: how many, and of how many groups."""
-        return len(self._faces), len({face.group for face in self._faces.values()})
+        """Of the closed ones: how many, and of how many tracks."""
+        groups = (face.group for face in self._faces.values())
+        return len(self._faces), len({group.rpartition("/")[0] for group in groups})
 
     def faces(self) -> list[FaceToLabel]:
         """Of all episodes so far; the open ones end here."""

@@ -33,6 +33,7 @@ def test_a_session_gives_the_same_faces_as_the_live_loop_up_to_its_jpegs(
         live.write(each)
     recorded = faces_of_session(read_session(recordings), Classifier(fp32))
     assert 5 <= len(recorded) <= 65
+    assert live.count()[1] == 1  # however many moments
     assert {each.group for each in recorded} == {
         f"{next(recordings.iterdir()).name}/track 1/{start} s" for start in (0, 20, 40, 60)
     }
