@@ -44,7 +44,7 @@ from train.augment import scale_pixels
 from train.checkpoint import Checkpoint, load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import data_folder, load_dataset, validation_half
-from train.networks import Network, build_network, find_network
+from train.networks import ImportanceLinear, Network, build_network, find_network
 from train.recipe import Recipe
 from train.teachers.dlib import Dlib
 from train.training_set import dataset_framing
@@ -136,7 +136,7 @@ def calibrate_network(
     offsets = fit_offsets(logits, choose.labels).astype(np.float32)
     temperature = fit_temperature(logits + offsets, choose.labels)
     network = copy.deepcopy(network)
-    network.fc.bias.data += torch.from_numpy(offsets)
+    add_offsets(network.fc, torch.from_numpy(offsets))
     logits = compute_logits(network, report, "measuring")
     evaluation = evaluate(
         Predictions.from_logits(logits, report.labels, classes, report.votes, temperature),
@@ -175,6 +175,11 @@ def _temperature_caveat(temperature: float, fitted_on: FacesUsed) -> str | None:
         f"this model is not calibrated. On the {fitted_on.count:,} faces of {fitted_on.name} its "
         f"temperature ran into its bound of {temperature:g}: {why}."
     )
+
+
+def add_offsets(head: nn.Linear, offsets: Tensor) -> None:
+    to_add = head.get_buffer("offsets") if isinstance(head, ImportanceLinear) else head.bias.data
+    to_add += offsets
 
 
 class DeployedNetwork(nn.Module):
@@ -350,12 +355,17 @@ def read_recipe(checkpoint: Checkpoint, path: Path) -> Recipe:
     missing = [key for key in needed if key not in checkpoint.recipe]
     if missing:
         raise RankotomError(f"The recipe in {path} has no {', '.join(missing)}.")
-    return Recipe(**{key: checkpoint.recipe[key] for key in needed})
+    fields = {key: checkpoint.recipe[key] for key in needed}
+    return Recipe(**fields, method=checkpoint.recipe.get("method", "rank-o-tom"))
 
 
 def load_network(checkpoint: Checkpoint, recipe: Recipe, classes: int, path: Path) -> Network:
     network = build_network(
-        find_network(recipe.network), channels=recipe.channels, classes=classes, dropout=0.0
+        find_network(recipe.network),
+        channels=recipe.channels,
+        classes=classes,
+        dropout=0.0,
+        importance=recipe.method == "scn",
     )
     try:
         network.load_state_dict(checkpoint.weights)

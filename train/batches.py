@@ -35,6 +35,7 @@ class TrainingFaces:
     fr: NDArray[np.uint8] | None  # faces without labels
     choose: NDArray[np.uint8]  # the choosing half of the validation set
     choose_labels: NDArray[np.int64]
+    vote_peaks: NDArray[np.float32] | None = None  # (n,) a face's largest share of the votes
 
     def check(self, recipe: Recipe) -> None:
         if len(self.fer) < recipe.batch:
@@ -50,6 +51,8 @@ class Batch:
     """One rank's share of the faces of a step."""
 
     fer: Tensor  # uint8 (n, c, h, w)
+    where: Tensor  # (n,) which of the training faces they are
+    places: Tensor  # (n,) their places in the global batch
     labels: Tensor
     targets: Tensor
     tilt: Tensor  # (k,) what oversampling adds to the logits of each class
@@ -58,7 +61,9 @@ class Batch:
     fr_draws: tuple[Draws, Draws, Draws]  # view a, view b, and the view to train on
     blend_draws: Draws
     fer_above: Tensor  # (m,) bool: the FER face is the upper half of the blend
-    seed: int
+    seed: int  # of the global batch
+    epoch: int
+    progress: float  # through the run, from 0 to 1
 
 
 def batches(
@@ -101,6 +106,8 @@ def batches(
         fr_where = fr_order[step * blends : (step + 1) * blends][my_blends]
         yield Batch(
             fer=torch.from_numpy(pixels).to(device),
+            where=torch.from_numpy(where),
+            places=mine.to(device),
             labels=torch.from_numpy(faces.labels[where]).to(device),
             targets=torch.from_numpy(faces.targets[where]).to(device),
             tilt=torch.from_numpy(tilt).to(device),
@@ -112,6 +119,8 @@ def batches(
             blend_draws=blend_draws,
             fer_above=fer_above.to(device),
             seed=seed,
+            epoch=epoch,
+            progress=(epoch + step / steps) / recipe.epochs,
         )
 
 

@@ -1,11 +1,12 @@
 """The state of a run in one safetensors file, written atomically.
 
-Weights, averaged weights, optimiser state, thresholds and the epoch. No random generator state is
-needed: all randomness is a function of (seed, epoch, step).
+Weights, averaged weights, optimiser state, the method's state and the epoch. No random generator
+state is needed: all randomness is a function of (seed, epoch, step).
 """
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -41,8 +42,9 @@ class Checkpoint:
         }
 
     @property
-    def thresholds(self) -> Tensor:
-        return self.tensors["thresholds"]
+    def method(self) -> dict[str, Tensor]:
+        """The method's state: Rank-O-ToM's thresholds, SCN's labels. Their names have no group."""
+        return {key: value for key, value in self.tensors.items() if "." not in key}
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -58,9 +60,9 @@ def save_checkpoint(
     network: nn.Module,
     averaged: nn.Module,
     optimizer: Optimizer,
-    thresholds: Tensor,
+    method: Mapping[str, Tensor],
 ) -> None:
-    tensors = {"thresholds": thresholds}
+    tensors = dict(method)
     tensors |= {f"network.{key}": value for key, value in network.state_dict().items()}
     tensors |= {f"{AVERAGED}.{key}": value for key, value in averaged.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():

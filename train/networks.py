@@ -95,6 +95,23 @@ def stage(
     )
 
 
+class ImportanceLinear(nn.Linear):
+    """SCN's last layer (train/methods/scn.py): alpha (W f + b), alpha = sigmoid(a . f + a0)."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        self.importance = nn.Linear(inputs, 1)
+        # What the export adds to the logits; a bias would be multiplied by alpha.
+        self.register_buffer("offsets", torch.zeros(outputs), persistent=False)
+
+    def importance_of(self, pooled: Tensor) -> Tensor:
+        return torch.sigmoid(self.importance(pooled))
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        logits = self.importance_of(pooled) * super().forward(pooled)
+        return logits + self.get_buffer("offsets")
+
+
 class ResNet(nn.Module):
     """Stem, four stages, global average pool, dropout, one linear layer."""
 
@@ -175,7 +192,25 @@ def find_network(name: str) -> NetworkName:
 Network = ResNet | Recogniser
 
 
-def build_network(name: NetworkName, *, channels: int, classes: int, dropout: float) -> Network:
+def as_network(module: nn.Module) -> Network:
+    """The module as one that has features and a last layer."""
+    assert isinstance(module, ResNet | Recogniser), type(module)
+    return module
+
+
+def build_network(
+    name: NetworkName, *, channels: int, classes: int, dropout: float, importance: bool = False
+) -> Network:
+    """With ``importance``, its last layer is SCN's."""
+    network = build_plain_network(name, channels=channels, classes=classes, dropout=dropout)
+    if importance:
+        network.fc = ImportanceLinear(network.fc.in_features, classes)
+    return network
+
+
+def build_plain_network(
+    name: NetworkName, *, channels: int, classes: int, dropout: float
+) -> Network:
     if name == "edge-dlib":
         return Dlib(104, channels, classes, dropout, without=LEFT_OUT_AT_THE_EDGE)
     kind, _, pixels = name.partition("-")

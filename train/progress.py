@@ -2,11 +2,13 @@
 
 import csv
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -32,7 +34,8 @@ class EpochRecord:
     temperature: float
     ece_at_temperature: float
     nll_at_temperature: float
-    thresholds: str
+    thresholds: str  # of the classes, where the method has them
+    remark: str = ""  # what the method says of the epoch
 
 
 def read_metrics(run: Path) -> list[dict[str, str]]:
@@ -113,7 +116,14 @@ class RunLog:
     def _kept_share(self) -> float:
         return self.kept / self.offered if self.offered else 0.0
 
-    def end_epoch(self, thresholds: Tensor, logits: Tensor, labels: NDArray[np.int64]) -> None:
+    def end_epoch(
+        self,
+        state: Mapping[str, Tensor],
+        logits: Tensor,
+        labels: NDArray[np.int64],
+        remark: str = "",
+    ) -> None:
+        thresholds = state.get("thresholds", torch.zeros(0)).tolist()
         scores = logits.double().numpy()
         temperature = fit_temperature(scores, labels)
         before, after = softmax(scores), softmax(scores, temperature)
@@ -128,7 +138,8 @@ class RunLog:
             temperature=round(temperature, 4),
             ece_at_temperature=round(ece(after.max(axis=1), correct), 5),
             nll_at_temperature=round(nll(after, labels), 5),
-            thresholds=" ".join(f"{value:.3f}" for value in thresholds.tolist()),
+            thresholds=" ".join(f"{value:.3f}" for value in thresholds),
+            remark=remark,
         )
         self.rows.append({key: str(value) for key, value in asdict(record).items()})
         with (
@@ -138,17 +149,18 @@ class RunLog:
             writer = csv.DictWriter(output, fieldnames=list(asdict(record)))
             writer.writeheader()
             writer.writerows(self.rows)
-        self.bar.update(
-            self.task,
-            last=f"· accuracy {record.accuracy:.1%}, ECE {record.ece:.1%}, thresholds "
-            f"{thresholds.min():.2f} to {thresholds.max():.2f}",
-        )
+        last = f"· accuracy {record.accuracy:.1%}, ECE {record.ece:.1%}"
+        if thresholds:
+            last += f", thresholds {min(thresholds):.2f} to {max(thresholds):.2f}"
+        self.bar.update(self.task, last=last)
         self.console.print(
             f"epoch {record.epoch}/{self.recipe.epochs}  {record.seconds:.0f} s  "
             f"loss {record.loss:.3f}  accuracy {record.accuracy:.1%}  ECE {record.ece:.1%} "
             f"({record.ece_at_temperature:.1%} at T {record.temperature:.2f})  "
-            f"NLL {record.nll_at_temperature:.3f}  pseudo-labelled {record.pseudo_labelled:.0%}  "
-            f"thresholds {record.thresholds}",
+            f"NLL {record.nll_at_temperature:.3f}"
+            + (f"  pseudo-labelled {record.pseudo_labelled:.0%}" if self.offered else "")
+            + (f"  thresholds {record.thresholds}" if thresholds else "")
+            + (f"  {remark}" if remark else ""),
             highlight=False,
             soft_wrap=True,
         )

@@ -73,6 +73,18 @@ class Ranks:
         count = self.sum(torch.tensor(float(len(values)), device=values.device))
         return values.sum() * self.world / count.clamp(min=1)
 
+    def gather(self, values: Tensor, places: Tensor, count: int) -> Tensor:
+        """One value for each face of the global batch, (count,), with gradients into ``values``.
+
+        Every rank gets the same and may compute the same loss from it: the sum of the gradients
+        over ranks is ``world`` times that of one, and DistributedDataParallel divides by it.
+        """
+        whole = values.new_zeros(count).index_copy(0, places, values)
+        if self.world == 1:
+            return whole
+        together: Tensor = all_reduce(whole)
+        return together
+
     def wrap(self, network: nn.Module) -> nn.Module:
         if self.world == 1:
             return network

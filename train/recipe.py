@@ -11,6 +11,14 @@ from typing import Any, Literal
 
 from calib.errors import RankotomError
 from train.augment import Strength
+from train.methods.settings import (
+    CrlSettings,
+    EacSettings,
+    MblsSettings,
+    MethodName,
+    RacSettings,
+    ScnSettings,
+)
 from train.networks import NetworkName
 
 DatasetName = Literal["ferplus", "rafdb", "affectnet"]
@@ -28,6 +36,8 @@ class Recipe:
     network: NetworkName = "resnet18"
     size: int = 224  # pixels, square
     channels: Literal[1, 3] = 3
+
+    method: MethodName = "rank-o-tom"  # train/methods has a file for each
 
     # What is learned
     # The majority label, the vote shares, or the mean of the two
@@ -56,6 +66,13 @@ class Recipe:
     # A face of a rare class comes (largest class / its class) ** oversample times an epoch; the
     # loss takes out again what that adds to the class's probability (train/batches.py).
     oversample: float = 0.0
+
+    # What the other methods need (train/methods/settings.py)
+    scn: ScnSettings = field(default_factory=ScnSettings)
+    eac: EacSettings = field(default_factory=EacSettings)
+    rac: RacSettings = field(default_factory=RacSettings)
+    crl: CrlSettings = field(default_factory=CrlSettings)
+    mbls: MblsSettings = field(default_factory=MblsSettings)
 
     # How it is learned
     epochs: int = 60

@@ -52,6 +52,7 @@ def load_training_faces(
         fr=fr,
         choose=pixels(choose),
         choose_labels=choose.labels,
+        vote_peaks=None if recipe.distil_lfw or fer.votes is None else vote_peaks(fer.votes),
     )
 
 
@@ -73,6 +74,11 @@ def training_targets(recipe: Recipe, faces: FaceSet) -> NDArray[np.float32]:
         raise RankotomError(f"{recipe.name} trains on votes, and {faces.name} has none.")
     shares = vote_targets(faces.votes)
     return shares if recipe.targets == "votes" else (majority + shares) * np.float32(0.5)
+
+
+def vote_peaks(votes: NDArray[np.float64]) -> NDArray[np.float32]:
+    """How far the annotators agree: each face's largest share of the votes."""
+    return np.asarray(votes.max(axis=1) / votes.sum(axis=1), dtype=np.float32)
 
 
 def vote_targets(votes: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -142,9 +142,10 @@ def train(
         )
     last = rows[-1]
     if json is not None:
-        numbers = {name: float(value) for name, value in last.items() if name != "thresholds"}
-        values = map(float, last["thresholds"].split())
-        thresholds = dict(zip(faces.classes, values, strict=True))
+        words = ("thresholds", "remark")
+        numbers = {name: float(value) for name, value in last.items() if name not in words}
+        values = [float(value) for value in last["thresholds"].split()]
+        thresholds = dict(zip(faces.classes, values, strict=False))  # not every method has them
         write_json(json, {"checkpoint": str(checkpoint), **numbers, "thresholds": thresholds})
     show(run_report(chosen, last, len(faces.choose)), json)
     if json != STDOUT:

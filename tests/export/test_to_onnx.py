@@ -280,7 +280,7 @@ def saved_run(path: Path, recipe: Recipe = NARROW, classes: int = 8) -> Path:
         network=network,
         averaged=averaged,
         optimizer=AdamW(network.parameters()),
-        thresholds=torch.zeros(classes),
+        method={"thresholds": torch.zeros(classes)},
     )
     return path
 

@@ -60,6 +60,7 @@ def toy_faces(count: int = 32) -> TrainingFaces:
         fr=gratings(np.arange(13) % len(CLASSES), seed=2),
         choose=gratings(labels, seed=3),
         choose_labels=labels,
+        vote_peaks=np.linspace(0.3, 1, count, dtype=np.float32),
     )
 
 

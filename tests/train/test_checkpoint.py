@@ -35,7 +35,7 @@ def save(path: Path, recipe: Recipe, epoch: int = 1, width: int = 4) -> nn.Modul
         network=network,
         averaged=network,
         optimizer=optimizer,
-        thresholds=torch.tensor([0.5, 0.95], dtype=torch.float64),
+        method={"thresholds": torch.tensor([0.5, 0.95], dtype=torch.float64)},
     )
     return network
 
@@ -46,7 +46,7 @@ def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path, recipe: Recipe) 
     checkpoint = load_checkpoint(path)
     assert checkpoint.epoch == 7
     assert checkpoint.recipe == json.loads(recipe.as_json())
-    assert checkpoint.thresholds.tolist() == [0.5, 0.95]
+    assert checkpoint.method["thresholds"].tolist() == [0.5, 0.95]
     assert checkpoint.weights.keys() == {"weight", "bias"}
     assert torch.equal(checkpoint.weights["weight"], network.state_dict()["weight"])
     assert {"0.exp_avg", "0.exp_avg_sq", "0.step"} <= checkpoint.group("optimizer").keys()

@@ -96,7 +96,7 @@ def test_a_run_may_start_from_the_averaged_weights_of_another_last_layer_include
         network=first,
         averaged=averaged,
         optimizer=build_optimizer(recipe, first),
-        thresholds=torch.zeros(8),
+        method={"thresholds": torch.zeros(8)},
     )
     load_weights(tmp_path / "checkpoint.safetensors", network)
     assert all(

@@ -22,7 +22,7 @@ def log_epoch(log: RunLog, epoch: int, loss: float = 1.0) -> None:
     log.start_epoch(epoch, steps=2)
     log.step(loss, 8, 2)
     log.step(loss + 1, 8, 4)
-    log.end_epoch(THRESHOLDS, LOGITS, LABELS)
+    log.end_epoch({"thresholds": THRESHOLDS}, LOGITS, LABELS)
 
 
 def test_a_row_has_the_means_and_metrics_of_its_epoch(tmp_path: Path, recipe: Recipe) -> None:
@@ -43,7 +43,7 @@ def test_without_faces_to_label_none_were_labelled(tmp_path: Path, recipe: Recip
     with RunLog(tmp_path, recipe, done=0, enabled=True) as log:
         log.start_epoch(0, steps=1)
         log.step(1.0, 0, 4)
-        log.end_epoch(THRESHOLDS, LOGITS, LABELS)
+        log.end_epoch({"thresholds": THRESHOLDS}, LOGITS, LABELS)
     assert float(read_metrics(tmp_path)[0]["pseudo_labelled"]) == 0
 
 

@@ -35,8 +35,9 @@ from train.blend import blend_labels, smooth_blend
 from train.data.crops import load_crops
 from train.data.datasets import FaceSet, data_folder, load_dataset, validation_half
 from train.experiments.rank_order import are_clear, blend_pairs, draw_pairs, is_above
-from train.loop import ranking_terms, train
-from train.losses import cross_entropy
+from train.loop import train
+from train.methods.cross_entropy import cross_entropy
+from train.methods.rank_o_tom import ranking_terms
 from train.ranks import Ranks, join_ranks
 from train.recipe import STUDENT, Recipe
 from train.teachers.ensemble import (

@@ -53,6 +53,7 @@ def load_network(checkpoint_file: Path) -> nn.Module:
         channels=checkpoint.recipe["channels"],
         classes=len(EMOTIONS),
         dropout=0.0,
+        importance=checkpoint.recipe.get("method") == "scn",
     )
     network.load_state_dict(checkpoint.weights)
     return network.eval()

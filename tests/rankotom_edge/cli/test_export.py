@@ -88,7 +88,7 @@ def run_folder(tmp_path: Path) -> Path:
         network=network,
         averaged=network,
         optimizer=AdamW(network.parameters()),
-        thresholds=torch.zeros(8),
+        method={"thresholds": torch.zeros(8)},
     )
     return tmp_path / "run"
 

@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
         network=network,
         averaged=network,
         optimizer=build_optimizer(recipe, network),
-        thresholds=torch.zeros(8),
+        method={"thresholds": torch.zeros(8)},
     )
     return tmp_path
 
