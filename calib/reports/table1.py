@@ -47,6 +47,7 @@ PROTOCOL = (
     "size and length of training that it does not name: compare the order of the rows, not the "
     "numbers."
 )
+STARTS = {"random": "random weights", "faces": "a face recogniser's weights"}
 RAW = ("accuracy", "mean_recall", "ece", "aece", "mce", "mce50", "nll", "brier")
 SCALED = ("temperature", "ece", "aece", "mce", "mce50", "nll", "brier")
 OTHER = ("top2_match", "clear_order", "order")
@@ -100,14 +101,12 @@ class Table1:
 
     @property
     def caption(self) -> str:
-        described = dict(self.setting)
-        seeds = len({result.seed for result in self.results})
+        about, seeds = self.setting, len({result.seed for result in self.results})
         return (
-            f"{described['dataset']}, {described['faces']:,} faces to train on, "
-            f"{described['network']} from {described['start']}, {described['epochs']} epochs of "
-            f"{described['steps']} steps of {described['batch']} faces, "
-            f"{seeds} seed{'s' if seeds > 1 else ''}; measured on {described['measured']:,} other "
-            "faces, one view"
+            f"{about['dataset']}, {about['faces']:,} faces to train on, {about['network']} from "
+            f"{STARTS[about['start']]}, {about['epochs']} epochs of {about['steps']} steps of "
+            f"{about['batch']} faces, {seeds} seed{'s' if seeds > 1 else ''}; measured on "
+            f"{about['measured']:,} other faces, one view"
         )
 
     def as_json(self) -> dict[str, Any]:
