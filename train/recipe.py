@@ -89,6 +89,7 @@ class Recipe:
     sizes: tuple[tuple[float, int], ...] = ()
     strength: Strength = field(default_factory=Strength)
     seed: int = 0
+    every: int = 1  # train on every n-th face of the data set, for runs on a small budget
 
     def __post_init__(self) -> None:
         if not 0 <= self.partners <= 1:
