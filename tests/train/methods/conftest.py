@@ -34,7 +34,7 @@ class HandNetwork(ResNet):
 
 
 @pytest.fixture(scope="session")
-def hand_network() -> Callable[..., HandNetwork]:
+def hand_network() -> Callable[..., nn.Module]:
     def make(weight: Sequence[float], bias: Sequence[float], importance: bool = False) -> nn.Module:
         return HandNetwork(weight, bias, importance)
 

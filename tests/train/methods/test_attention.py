@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
@@ -60,7 +61,7 @@ def test_holes_are_whole_squares_of_the_given_area_in_the_given_share_of_faces()
 
 @pytest.mark.parametrize("erase", ["together", "apart"])
 def test_a_face_and_its_mirror_image_have_one_hole_or_each_its_own(
-    erase: str, hand_batch: Callable[..., Batch]
+    erase: Literal["together", "apart"], hand_batch: Callable[..., Batch]
 ) -> None:
     faces = torch.ones(8, 1, 20, 20)
     batch = hand_batch([(0, 0)] * 8, [0] * 8)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_the_loss_weighs_the_maps_of_rare_classes_more_and_sums_over_classes(
 
 @pytest.mark.parametrize("change", [{"targets": "votes"}, {"distil": 0.5}])
 def test_votes_and_teachers_exclude_smooth_labels(
-    change: dict[str, float | str],
+    change: dict[str, Any],
     hand_network: Callable[..., nn.Module],
     hand_recipe: Recipe,
     hand_faces: Callable[..., TrainingFaces],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -103,7 +104,7 @@ def test_scn_starts_with_the_weights_that_every_other_method_starts_with() -> No
 
 @pytest.mark.parametrize(("relabel", "expected"), [("low", [1, 1, 1]), ("all", [0, 1, 1])])
 def test_labels_change_from_an_epoch_on_for_the_next_time_a_face_is_drawn(
-    relabel: str,
+    relabel: Literal["low", "all"],
     expected: list[int],
     network: nn.Module,
     scn_recipe: Recipe,
@@ -168,7 +169,7 @@ def test_the_log_says_where_the_importances_are_saturated(
 
 @pytest.mark.parametrize("change", [{"targets": "votes"}, {"distil": 0.5}, {"oversample": 0.5}])
 def test_targets_that_are_not_a_label_are_refused(
-    change: dict[str, float | str],
+    change: dict[str, Any],
     network: nn.Module,
     scn_recipe: Recipe,
     hand_faces: Callable[..., TrainingFaces],
