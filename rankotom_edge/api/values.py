@@ -122,7 +122,5 @@ def row(frame: FrameReading, face: FaceReading) -> dict[str, object]:
         "reason": face.reason,
         "prediction_set": SEPARATOR.join(face.prediction_set) or None,
         "quality": round(face.quality, 3),
-        **{
-            f"{PROBABILITY}{label}": round(share, 5) for label, share in face.probabilities.items()
-        },
+        **{f"{PROBABILITY}{label}": round(share, 5) for label, share in face.probabilities.items()},
     }
