@@ -128,7 +128,7 @@ class OutputOptions:
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
+class ModelOptions:
     model: Annotated[
         str,
         typer.Option(
@@ -184,6 +184,17 @@ class ReadingOptions:
             rich_help_panel=MODEL,
         ),
     ] = "auto"
+
+    def error_budget(self) -> "ErrorBudget":
+        from rankotom_edge.readings.error_budget import ErrorBudget
+
+        each = parse_budget("--max-error-each", self.max_error_each)
+        overall = None if self.max_error is None else parse_budget("--max-error", self.max_error)
+        return ErrorBudget(each, overall)
+
+
+@dataclass(frozen=True)
+class ReadingOptions(ModelOptions):
     threads: Annotated[
         int,
         typer.Option(
@@ -198,13 +209,6 @@ class ReadingOptions:
             rich_help_panel=MODEL,
         ),
     ] = False
-
-    def error_budget(self) -> "ErrorBudget":
-        from rankotom_edge.readings.error_budget import ErrorBudget
-
-        each = parse_budget("--max-error-each", self.max_error_each)
-        overall = None if self.max_error is None else parse_budget("--max-error", self.max_error)
-        return ErrorBudget(each, overall)
 
 
 def parse_budget(option: str, text: str) -> float:

@@ -8,7 +8,7 @@ from rankotom_edge.sources import cameras, opencv_capture
 from rankotom_edge.sources.demo import DemoClip
 from rankotom_edge.sources.image_files import ImageFiles
 from rankotom_edge.sources.passwords import hide_password
-from rankotom_edge.sources.playback_source import PlaybackSource
+from rankotom_edge.sources.playback_source import Clip, PlaybackSource
 from rankotom_edge.sources.reconnecting_source import ReconnectingSource
 from rankotom_edge.sources.source import Clock, Source
 from rankotom_edge.sources.source_parser import SourceSpec, parse_source
@@ -26,20 +26,29 @@ def open_source(name: str, *, paced: bool = False, clock: Clock = time.monotonic
     ``paced``: play a file at its own pace by ``clock``; otherwise as fast as it is read.
     """
     spec = parse_source(name)
+    clip = find_clip(spec)
+    if clip is not None:
+        return PlaybackSource(clip, paced, clock)
+    if spec.kind == "camera":
+        return _open_camera(spec, clock)
+    if spec.kind == "stream":
+        return _open_stream(spec, clock)
+    return _open_pipeline(spec, clock)
+
+
+def find_clip(spec: SourceSpec, fps: float | None = None) -> Clip | None:
+    """What can be played from its start, a video with so many frames a second; None for a camera
+    or a stream."""
     opencv_capture.silence_opencv()
     match spec.kind:
-        case "camera":
-            return _open_camera(spec, clock)
-        case "stream":
-            return _open_stream(spec, clock)
-        case "csi" | "pipeline":
-            return _open_pipeline(spec, clock)
         case "demo":
-            return PlaybackSource(DemoClip(), paced, clock)
+            return DemoClip()
         case "video":
-            return PlaybackSource(VideoFile(spec.target, spec.name), paced, clock)
+            return VideoFile(spec.target, spec.name, fps)
         case "images":
-            return PlaybackSource(ImageFiles(spec.target, spec.name), paced, clock)
+            return ImageFiles(spec.target, spec.name)
+        case _:
+            return None
 
 
 def csi_pipeline(sensor: int) -> str:
