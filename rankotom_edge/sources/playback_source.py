@@ -46,7 +46,7 @@ class Clip(ABC):
                 for count, timed in enumerate(images):
                     index = count if timed.index is None else timed.index
                     yield Frame(timed.image, index, timed.time, captured=clock())
-        except (OSError, cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever a decoder raises
             raise reading_error(error, self.name) from error
 
 
