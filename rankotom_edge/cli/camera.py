@@ -60,6 +60,15 @@ class SourceOptions:
         None
     )
     fast: FastOption = False
+    max_pause: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            max=3600,
+            metavar="SECONDS",
+            help="The longest pause before a lost camera or stream is opened again.",
+        ),
+    ] = 10.0
 
     def check(self) -> None:
         if self.device is not None and self.source is not None:
@@ -259,7 +268,9 @@ def camera(
             stack.enter_context(port)
         # Before the model: the camera starts while it loads, and a missing camera shows at once.
         paced = shown != "none" and not source.fast
-        opened = stack.enter_context(open_source(source.name, paced=paced))
+        opened = stack.enter_context(
+            open_source(source.name, paced=paced, longest_delay=source.max_pause)
+        )
         classifier, notes = stack.enter_context(
             open_classifier(reading.model, reading.provider, reading.threads)
         )

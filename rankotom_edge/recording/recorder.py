@@ -105,6 +105,10 @@ class Recorder(Closing):
 
     def close(self) -> None:
         """Marks the session complete; does nothing the second time or after an error."""
+        with delay_interrupts():
+            self._finish()
+
+    def _finish(self) -> None:
         if not self._files:
             return
         self._close_files()
