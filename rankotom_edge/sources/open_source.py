@@ -9,7 +9,7 @@ from rankotom_edge.sources import cameras, opencv_capture
 from rankotom_edge.sources.demo import DemoClip
 from rankotom_edge.sources.image_files import ImageFiles
 from rankotom_edge.sources.passwords import hide_password
-from rankotom_edge.sources.playback_source import PlaybackSource
+from rankotom_edge.sources.playback_source import Clip, PlaybackSource
 from rankotom_edge.sources.reconnecting_source import LONGEST_DELAY, ReconnectingSource
 from rankotom_edge.sources.source import Clock, Source
 from rankotom_edge.sources.source_parser import SourceSpec, parse_source
@@ -35,21 +35,30 @@ def open_source(
     ``longest_delay``: seconds, before a lost camera is opened again.
     """
     spec = parse_source(name)
+    clip = find_clip(spec)
+    if clip is not None:
+        return PlaybackSource(clip, paced, clock)
     reconnecting = partial(ReconnectingSource, clock=clock, longest_delay=longest_delay)
+    if spec.kind == "camera":
+        return _open_camera(spec, reconnecting)
+    if spec.kind == "stream":
+        return _open_stream(spec, reconnecting)
+    return _open_pipeline(spec, reconnecting)
+
+
+def find_clip(spec: SourceSpec, fps: float | None = None) -> Clip | None:
+    """What can be played from its start, a video with so many frames a second; None for a camera
+    or a stream."""
     opencv_capture.silence_opencv()
     match spec.kind:
-        case "camera":
-            return _open_camera(spec, reconnecting)
-        case "stream":
-            return _open_stream(spec, reconnecting)
-        case "csi" | "pipeline":
-            return _open_pipeline(spec, reconnecting)
         case "demo":
-            return PlaybackSource(DemoClip(), paced, clock)
+            return DemoClip()
         case "video":
-            return PlaybackSource(VideoFile(spec.target, spec.name), paced, clock)
+            return VideoFile(spec.target, spec.name, fps)
         case "images":
-            return PlaybackSource(ImageFiles(spec.target, spec.name), paced, clock)
+            return ImageFiles(spec.target, spec.name)
+        case _:
+            return None
 
 
 def csi_pipeline(sensor: int) -> str:

@@ -122,7 +122,7 @@ class ReconnectingSource(Source):
                     return
                 if self._play() > delay:  # it was worth opening: it is not dead, it drops out
                     attempt = 0
-        except (cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:
             self._queue.finish()
