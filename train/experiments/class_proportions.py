@@ -1,6 +1,6 @@
 """How the faces of a data set divide into its classes: the paper's pie charts, as bars.
 
-python -m train.experiments.class_proportions --dataset ferplus --plot /tmp/classes.png
+    python -m train.experiments.class_proportions --dataset ferplus --plot /tmp/classes.png
 
 RAF-DB and AffectNet have one held-out part.
 """
