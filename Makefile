@@ -150,7 +150,7 @@ $(CORE): pyproject.toml constraints.txt | system $(BIN)/python
 # torch is pinned in constraints.txt: an open range would fetch gigabytes of CUDA.
 $(DEV): pyproject.toml constraints.txt | system $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt \
-	  -e '.[train,web,dev]'
+	  -e '.[train,web,streams,dev]'
 	@touch $@ $(CORE)
 
 # Shared libraries that the OpenCV and MediaPipe wheels need from the system, each with its
@@ -176,9 +176,9 @@ system:
 	fi
 
 # Programs that tests use: a camera (ffmpeg), a screen and its keys, a terminal, a tracer of system
-# calls, a browser. A test whose program is missing is skipped and says so.
+# calls, a browser, an MQTT broker. A test whose program is missing is skipped and says so.
 PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
-            chromium=chromium chromedriver=chromium-driver
+            chromium=chromium chromedriver=chromium-driver mosquitto=mosquitto
 
 # Programs that emulate a machine with cameras and play video into them.
 EMULATOR := qemu-system-x86_64=qemu-system-x86 depmod=kmod cpio=cpio ffmpeg=ffmpeg gcc=gcc

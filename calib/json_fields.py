@@ -1,5 +1,7 @@
 """Reads fields of JSON that was stored: each is checked, and a wrong one is a ValueError."""
 
+import json
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +9,22 @@ from typing import Any
 from calib.intervals import Interval
 from calib.metrics import Bin
 from calib.resampling import Floor
+
+
+def load_json(text: str | bytes) -> Any:
+    """Raises ValueError for what JSON does not have, though Python reads it or fails otherwise:
+    NaN, Infinity, 1e999, and brackets nested too deep."""
+    try:
+        return json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.20} is not a finite number")
+    return number
 
 
 def as_mapping(saved: object) -> Mapping[str, Any]:

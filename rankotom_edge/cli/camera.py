@@ -14,6 +14,7 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge.cli.share import parse_share
+from rankotom_edge.cli.stream_options import StreamOptions
 from rankotom_edge.cli.view_options import (
     OUTPUT,
     FastOption,
@@ -29,6 +30,7 @@ from rankotom_edge.model import embedded
 if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.own_calibration import SavedCalibration
+    from rankotom_edge.publish.stream import Stream
     from rankotom_edge.readings.drift_monitor import DriftStatus
     from rankotom_edge.readings.error_budget import ErrorBudget
 
@@ -224,6 +226,7 @@ def camera(
     view: ViewOptions,
     web: WebOptions,
     output: OutputOptions,
+    streams: StreamOptions,
     reading: ReadingOptions,
 ) -> None:
     """Read faces live: calibrated bars, blends, and when a reading is unsure.
@@ -239,6 +242,7 @@ def camera(
         return
     source.check()
     output.check()
+    streams.check()
     budget = reading.error_budget()
     shown = view.resolve(output.json)
     if shown != "web":
@@ -313,16 +317,22 @@ def camera(
         monitor = DriftMonitor(artifact.card, usual=usual, on_drift=expire)
         summary = RunSummary(output.summary_faces)
         sinks.append(summary)
+        sent_to: list[Stream] = []
 
         def end() -> None:
             drifted = monitor.drift.kind == "drifted"
             drift = ("" if drifted else "confidence: ") + monitor.drift.words
-            print_summary(stats, opened, (*summary.lines(), drift), problems_only=streaming)
+            lines = (*summary.lines(), drift, *(stream.words for stream in sent_to))
+            print_summary(stats, opened, lines, problems_only=streaming)
             if output.summary is not None:
                 title = f"{opened.name}, {datetime.now():%d %B %Y}"
                 save_summary(output.summary, summary, title, drift)
 
-        stack.callback(end)
+        stack.callback(end)  # after the streams have sent what still waits
+        sent_to += stack.enter_context(streams.open(measured, opened, monitor))
+        sinks += sent_to
+        if metrics is not None:
+            metrics.watch(sent_to)
         screen = stack.enter_context(
             open_view(shown, measured, view.picture)
             if port is None or metrics is None

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -16,6 +16,8 @@ from prometheus_client import (
     ProcessCollector,
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from rankotom_edge.readings.drift_monitor import DriftStatus
 from rankotom_edge.readings.frame_readings import FrameReadings
@@ -38,6 +40,46 @@ class RunStatus(Protocol):
     def dropped(self) -> int: ...
     @property
     def drift(self) -> DriftStatus | None: ...
+
+
+class CountedStream(Protocol):
+    """The part of a stream to another program that has metrics."""
+
+    name: str
+    sent: int
+    dropped: int
+
+    @property
+    def connected(self) -> bool | None:
+        """None where its protocol cannot know."""
+
+
+class StreamCollector(Collector):
+    """Reads the streams' counts when it is asked for them."""
+
+    def __init__(self, streams: Sequence[CountedStream]) -> None:
+        self._streams = streams
+
+    def collect(self) -> Iterator[Metric]:
+        sent = CounterMetricFamily(
+            "rankotom_stream_sent", "Frames sent to another program.", labels=["stream"]
+        )
+        dropped = CounterMetricFamily(
+            "rankotom_stream_dropped",
+            "Frames that the other program did not take in time, or was not there for.",
+            labels=["stream"],
+        )
+        connected = GaugeMetricFamily(
+            "rankotom_stream_connected",
+            "1 while somebody receives the stream; absent where its protocol cannot know.",
+            labels=["stream"],
+        )
+        for stream in self._streams:
+            sent.add_metric([stream.name], stream.sent)
+            dropped.add_metric([stream.name], stream.dropped)
+            if stream.connected is not None:
+                connected.add_metric([stream.name], stream.connected)
+        yield from (sent, dropped, connected)
 
 
 class PrometheusSink:
@@ -108,6 +150,10 @@ class PrometheusSink:
         info = Info("rankotom_model", "The model in use.", registry=registry)
         info.info({"name": model, "precision": precision, "sha256": sha256})
         self._drops_counted = 0
+
+    def watch(self, streams: Sequence[CountedStream]) -> None:
+        """Counts these streams too. Called once."""
+        self._registry.register(StreamCollector(streams))
 
     def write(self, latest: FrameReadings) -> None:
         """Called in the loop's thread."""

@@ -120,7 +120,7 @@ class ReconnectingSource(Source):
                     return
                 if self._play() > STEADY:
                     attempt = 0
-        except (cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:
             self._queue.finish()

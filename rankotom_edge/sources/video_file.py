@@ -1,11 +1,14 @@
 """Plays a video or GIF file."""
 
 import math
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import cv2
 
 from calib.errors import RankotomError
+from calib.input_files import open_input
 from rankotom_edge.sources.opencv_capture import open_video, releasing, reported_fps, retrieve_image
 from rankotom_edge.sources.playback_source import Clip, TimedImage
 from rankotom_edge.sources.sampling import Sampling
@@ -65,10 +68,7 @@ def is_cut_off(read: int, lasted: float, announced: float, interval: float) -> b
 
 
 def _check_readable(path: str) -> None:
-    try:
-        with open(path, "rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise RankotomError(f"Cannot read the video {path}: {error.strerror}.") from error
+    with open_input(Path(path), most=sys.maxsize) as file:
+        empty = not file.read(1)
     if empty:
         raise RankotomError(f"{path} is empty: there is no video in it.")

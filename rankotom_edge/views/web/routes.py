@@ -14,7 +14,6 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
@@ -26,6 +25,7 @@ from rankotom_edge.views.web.page_files import guarded_site
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
 from rankotom_edge.views.web.relay import Relay, Update
+from rankotom_edge.views.web.security import RequestGuard
 from rankotom_edge.views.web.timeline import make_timeline, timeline_json
 
 FILES = ("index.html", "page.js", "faces.js", "charts.js")
@@ -68,7 +68,7 @@ class Routes:
         self._reading_event: tuple[object, bytes] = (None, b"")
         self._timeline_event: tuple[object, bytes] = (None, b"")
 
-    def app(self, address: Address) -> ASGIApp:
+    def app(self, address: Address) -> RequestGuard:
         routes = [
             Route("/api/live", self.live),
             Route("/api/readings", self.readings),
@@ -80,7 +80,7 @@ class Routes:
         if self._site.video:
             routes.append(Route("/video", self.video))
         folder = resources.files("rankotom_edge.views.web") / "page"
-        return guarded_site([folder / name for name in FILES], routes, address)
+        return guarded_site([folder / name for name in FILES], routes, address, viewers=True)
 
     async def sample_timeline(self) -> None:
         """Runs as long as the server."""
@@ -94,14 +94,15 @@ class Routes:
             await asyncio.sleep(1 / TIMELINE_RATE)
 
     async def live(self, request: Request) -> Response:
-        return self._stream(self._live(), "text/event-stream")
+        viewer = request.scope["role"] == "viewer"
+        return self._stream(request, self._live(viewer), "text/event-stream")
 
     async def readings(self, request: Request) -> Response:
-        return self._stream(self._readings(), "text/event-stream")
+        return self._stream(request, self._readings(), "text/event-stream")
 
     async def video(self, request: Request) -> Response:
         kind = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
-        return self._stream(self._video(), kind)
+        return self._stream(request, self._video(), kind)
 
     async def meta(self, request: Request) -> Response:
         return JSONResponse(dict(self._site.meta))
@@ -122,17 +123,17 @@ class Routes:
         text, kind = self._site.metrics.page(None if newest is None else newest.display.status)
         return Response(text, media_type=kind)
 
-    def _stream(self, parts: AsyncIterator[bytes], kind: str) -> Response:
-        if self._relay.full:
+    def _stream(self, request: Request, parts: AsyncIterator[bytes], kind: str) -> Response:
+        if self._relay.is_full(request.scope["role"]):
             return JSONResponse({"error": "too many are watching"}, 503)
         return StreamingResponse(parts, media_type=kind)
 
-    async def _live(self) -> AsyncIterator[bytes]:
+    async def _live(self, viewer: bool) -> AsyncIterator[bytes]:
         """For the page: first what stays the same, then every change, and the timeline once a
         second."""
         relay, site = self._relay, self._site
         with relay.stream():
-            yield _event(hello_json(site.model, site.video), "hello")
+            yield _event(hello_json(site.model, site.video, viewer), "hello")
             seen, second = 0, None
             while True:
                 update = await relay.wait_for_newer(seen, KEEP_ALIVE)

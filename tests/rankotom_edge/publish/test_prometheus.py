@@ -134,3 +134,22 @@ def test_two_in_one_process_do_not_share_their_numbers() -> None:
     one, other = PrometheusSink("a", "fp32", ""), PrometheusSink("b", "fp32", "")
     one.write(frame_readings())
     assert samples(other)["rankotom_frames_total"] == 0
+
+
+class Counted:
+    """A stream to another program, as far as it has metrics."""
+
+    def __init__(self, name: str, sent: int, dropped: int, connected: bool | None) -> None:
+        self.name, self.sent, self.dropped, self.connected = name, sent, dropped, connected
+
+
+def test_frames_that_a_stream_sent_and_dropped_are_counted(sink: PrometheusSink) -> None:
+    mqtt, osc = Counted("mqtt", 5, 2, False), Counted("osc", 7, 0, None)
+    sink.watch([mqtt, osc])
+    mqtt.dropped += 1
+    found = samples(sink)
+    assert found["rankotom_stream_sent_total mqtt"] == 5
+    assert found["rankotom_stream_dropped_total mqtt"] == 3
+    assert found["rankotom_stream_connected mqtt"] == 0
+    assert found["rankotom_stream_dropped_total osc"] == 0
+    assert "rankotom_stream_connected osc" not in found
