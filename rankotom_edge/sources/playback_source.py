@@ -7,8 +7,6 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 
-import cv2
-
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources.frame_queue import FrameQueue
 from rankotom_edge.sources.source import Clock, Source, State, reading_error
