@@ -67,6 +67,11 @@ class OverallProgress:
         self.number, self.cost = self.number + 1, cost
         self.bar.update(self.task, description=name, number=self.number)
 
+    @property
+    def heading(self) -> str:
+        task = self.bar.tasks[self.task]
+        return f"run {self.number}/{task.fields['runs']}  {task.description}"
+
     def skip(self, epochs: int) -> None:
         """Epochs that were done before say nothing about the speed of this machine now."""
         self.total -= epochs * self.cost
@@ -98,7 +103,7 @@ class RunLog:
             TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]:.3f} · pseudo-labelled {task.fields[kept]:.0%}"),
+            TextColumn("loss {task.fields[loss]:.3f}{task.fields[kept]}"),
             TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
         )
@@ -108,7 +113,7 @@ class RunLog:
             refresh_per_second=4,
         )
         self.task = self.bar.add_task(
-            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0, last=""
+            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept="", last=""
         )
 
     def __enter__(self) -> "RunLog":
@@ -131,6 +136,7 @@ class RunLog:
                 )
             if self.overall:
                 self.overall.skip(self.done)
+                self.console.print(self.overall.heading, style="bold", highlight=False)
             if self.console.is_terminal:
                 self.live.start()
         return self
@@ -156,8 +162,9 @@ class RunLog:
         self.kept += kept if offered else 0
         if self.overall:
             self.overall.step(self.steps)
+        kept_words = f" · pseudo-labelled {self._kept_share():.0%}" if self.offered else ""
         self.bar.update(
-            self.task, advance=1, loss=float(np.mean(self.losses[-50:])), kept=self._kept_share()
+            self.task, advance=1, loss=float(np.mean(self.losses[-50:])), kept=kept_words
         )
 
     def _kept_share(self) -> float:

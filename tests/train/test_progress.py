@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from calib.errors import RankotomError
-from train.progress import RunLog, read_metrics
+from train.progress import OverallProgress, RunLog, read_metrics
 from train.recipe import Recipe
 
 THRESHOLDS = torch.tensor([0.95, 0.5, 0.25])
@@ -99,7 +99,7 @@ def test_a_terminal_gets_a_bar_with_loss_and_metrics(
         log_epoch(log, 0)
         log.start_epoch(1, steps=2)
         log.step(1.0, 8, 2)
-        log.bar.refresh()
+        log.live.refresh()
     shown = capsys.readouterr().err
     for words in (
         "epoch 2/2",
@@ -132,3 +132,25 @@ def test_a_folder_that_cannot_be_created_is_a_clear_error(tmp_path: Path, recipe
 
 def test_a_folder_without_metrics_has_no_rows(tmp_path: Path) -> None:
     assert read_metrics(tmp_path) == []
+
+
+def test_several_runs_share_a_bar_that_leaves_out_what_was_done_before(
+    tmp_path: Path, recipe: Recipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overall = OverallProgress([1.0, 3.0], epochs=2)
+    (task,) = overall.bar.tasks
+    assert task.total == 8
+
+    overall.start_run("cheap, seed 0", 1.0)
+    with RunLog(tmp_path / "one", recipe, done=1, enabled=True, overall=overall) as log:
+        assert task.total == 7
+        log_epoch(log, 1)
+    assert task.completed == pytest.approx(1)
+
+    overall.start_run("dear, seed 0", 3.0)
+    with RunLog(tmp_path / "two", recipe, done=0, enabled=True, overall=overall) as log:
+        log_epoch(log, 0)
+    assert task.completed == pytest.approx(4)
+    shown = capsys.readouterr().err
+    assert "run 1/2  cheap, seed 0" in shown
+    assert "run 2/2  dear, seed 0" in shown
