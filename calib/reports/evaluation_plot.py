@@ -44,7 +44,7 @@ def plot_evaluation(
         if risk:
             _draw_risk(axes["risk"], evaluation)
         if heatmap is not None and blends:
-            _draw_heatmap(axes["blends"], heatmap)
+            draw_heatmap(axes["blends"], heatmap)
 
 
 def _draw_errors(axes: "Axes", evaluation: Evaluation) -> None:
@@ -127,7 +127,7 @@ def _draw_risk(axes: "Axes", evaluation: Evaluation) -> None:
     axes.set_title("Errors among the surest faces; grey: up to the bound of 95 % confidence")
 
 
-def _draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
+def draw_heatmap(axes: "Axes", heatmap: CompoundHeatmap) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from calib.emotions import EMOTIONS
 from rankotom_edge.model.artifact import LOGITS, load_artifact
 from rankotom_edge.model.onnx_runtime import open_session
 from train.augment import scale_pixels
@@ -51,7 +50,7 @@ def load_network(checkpoint_file: Path) -> nn.Module:
     network = build_network(
         find_network(checkpoint.recipe["network"]),
         channels=checkpoint.recipe["channels"],
-        classes=len(EMOTIONS),
+        classes=len(checkpoint.weights["fc.weight"]),
         dropout=0.0,
         importance=checkpoint.recipe.get("method") == "scn",
     )
