@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from calib.emotions import EMOTIONS
+from rankotom_edge.doctor import private
 
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
@@ -58,15 +59,11 @@ class Watch:
         self._trace = trace
 
     def over(self, calls: str) -> tuple[str, ...]:
-        options = ("-f", "-qq", "-e", "signal=none", "-e", f"trace={calls}")
-        return ("strace", *options, "-o", str(self._trace))
+        return private.strace(str(self._trace), calls)
 
     @property
     def calls(self) -> list[str]:
-        """A thread that ends while strace looks at it leaves ``21176 ???( <detached ...>``, which
-        names no call."""
-        lines = self._trace.read_text().splitlines()
-        return [line for line in lines if not line.split(maxsplit=1)[-1].startswith("???")]
+        return private.named_calls(self._trace.read_text().splitlines())
 
 
 @pytest.fixture
