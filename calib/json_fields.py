@@ -10,6 +10,9 @@ from calib.intervals import Interval
 from calib.metrics import Bin
 from calib.resampling import Floor
 
+MOST = 2**53  # a count beyond it is damage
+MAX_TEXT = 4096  # characters
+
 
 def load_json(text: str | bytes) -> Any:
     """Raises ValueError for what JSON does not have, though Python reads it or fails otherwise:
@@ -42,7 +45,8 @@ def as_list(saved: object) -> list[Any]:
 def number(saved: Mapping[str, Any], name: str) -> float:
     """Python's JSON also reads NaN, Infinity, and integers beyond any float: refuse them."""
     value = saved[name]
-    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{name} is {value!r}, not a number")
     return float(value)
 
@@ -53,9 +57,39 @@ def number_or_none(saved: Mapping[str, Any], name: str) -> float | None:
 
 def count(saved: Mapping[str, Any], name: str) -> int:
     value = saved[name]
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name} is {value!r}, not a number of faces")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+        raise ValueError(f"{name} is {value!r:.40}, not a count")
     return value
+
+
+def count_or_none(saved: Mapping[str, Any], name: str) -> int | None:
+    return None if saved.get(name) is None else count(saved, name)
+
+
+def share(saved: Mapping[str, Any], name: str) -> float:
+    value = number(saved, name)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} is {value!r}, not from 0 to 1")
+    return value
+
+
+def flag(saved: Mapping[str, Any], name: str) -> bool:
+    value = saved.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r:.40}, not true or false")
+    return value
+
+
+def text(saved: Mapping[str, Any], name: str) -> str:
+    """One line that can be printed: an escape sequence would act on the terminal."""
+    value = saved[name]
+    if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
+        raise ValueError(f"{name} is {value!r:.40}, not a line of printable characters")
+    return value
+
+
+def text_or_none(saved: Mapping[str, Any], name: str) -> str | None:
+    return None if saved.get(name) is None else text(saved, name)
 
 
 def interval(saved: object) -> Interval | None:

@@ -15,7 +15,8 @@ from calib.files import replace_file
 from calib.intervals import Interval
 from calib.reports.number_text import NAMES
 from calib.reports.plots import BLUE, FAINT, GRID, INK, ORANGE, RUST, SKY, plot_file
-from calib.reports.widgets import Report, heading, note, plain_table
+from calib.reports.widgets import FirstThatFits, Report, heading, note, plain_table
+from calib.resampling import Floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,6 +134,7 @@ def estimates_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
         name: {
             "value": each.value,
             "interval": each.interval and [each.interval.low, each.interval.high],
+            "floor": each.floor and [each.floor.mean, each.floor.p95],
         }
         for name, each in estimates.items()
     }
@@ -140,7 +142,11 @@ def estimates_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def read_estimates(saved: Mapping[str, Any]) -> dict[str, Estimate]:
     return {
-        name: Estimate(each["value"], Interval(*each["interval"]) if each["interval"] else None)
+        name: Estimate(
+            each["value"],
+            Interval(*each["interval"]) if each["interval"] else None,
+            Floor(*each["floor"]) if each["floor"] else None,
+        )
         for name, each in saved.items()
     }
 
@@ -151,13 +157,15 @@ def number(name: str, value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def cell(estimates: Sequence[Estimate], name: str, separator: str) -> str:
+def cell(estimates: Sequence[Estimate], name: str, separator: str | None) -> str:
     """The mean over the seeds; the lowest and highest seed; and from the lowest lower to the
-    highest upper end of their 95 % intervals."""
+    highest upper end of their 95 % intervals. Without a separator the mean alone."""
     values = [each.value for each in estimates if each.value is not None]
     if not values:
         return "–"
     lines = [number(name, float(np.mean(values)))]
+    if separator is None:
+        return lines[0]
     if len(values) > 1:
         lines.append(f"{number(name, min(values))} to {number(name, max(values))}")
     intervals = [each.interval for each in estimates if each.interval is not None]
@@ -170,7 +178,7 @@ def cell(estimates: Sequence[Estimate], name: str, separator: str) -> str:
 Cells = Callable[[str], list[str]]
 
 
-def sections(table: Table1, separator: str) -> Iterable[tuple[str, list[str], Cells]]:
+def sections(table: Table1, separator: str | None) -> Iterable[tuple[str, list[str], Cells]]:
     """Title, heads and the cells of a row, for each of the three parts of the table."""
     paper = PAPER[table.setting["dataset"]]
 
@@ -182,15 +190,21 @@ def sections(table: Table1, separator: str) -> Iterable[tuple[str, list[str], Ce
         ]
 
     def raw(row: str) -> list[str]:
-        published = " / ".join(f"{each:.2f}" for each in paper.get(row, ()))
-        return [*cells(row, "raw", RAW), published]
+        return cells(row, "raw", RAW)
+
+    def raw_and_paper(row: str) -> list[str]:
+        return [*raw(row), " / ".join(f"{each:.2f}" for each in paper.get(row, ()))]
 
     def others(row: str) -> list[str]:
         seconds = table.step_seconds[row]
         ratio = seconds / table.step_seconds[table.rows[0]]
         return [*cells(row, "scaled", OTHER), f"{seconds:.2f} ({ratio:.1f})"]
 
-    yield "As trained", [*heads(RAW), "the paper: accuracy / AECE / MCE / ECE"], raw
+    if separator is None:
+        yield "As trained", heads(RAW), raw
+    else:
+        columns = [*heads(RAW), "the paper: accuracy / AECE / MCE / ECE"]
+        yield "As trained", columns, raw_and_paper
     yield (
         "At the temperature of the choosing half",
         heads(SCALED),
@@ -214,15 +228,30 @@ def markdown(table: Table1) -> str:
     return "\n".join([*parts, PROTOCOL])
 
 
+def body(table: Table1, columns: Sequence[str], cells: Cells) -> Table:
+    shown = plain_table(("", "right"), *((name, "right") for name in columns))
+    shown.columns[0].justify = "left"
+    for row in table.rows:
+        shown.add_row(row, *cells(row))
+    return shown
+
+
 def report(table: Table1) -> RenderableType:
     parts: list[RenderableType] = [heading("Table 1"), note(table.caption)]
-    for title, columns, cells in sections(table, "\n"):
-        body: Table = plain_table(("", "left"), *((name, "right") for name in columns))
-        for row in table.rows:
-            body.add_row(row, *cells(row), end_section=True)
-        parts += [heading(title), body]
+    whole, narrow = (list(sections(table, separator)) for separator in ("\n", None))
+    for (title, columns, cells), (_, _, means) in zip(whole, narrow, strict=True):
+        fitting = FirstThatFits(
+            (
+                body(table, columns, cells),
+                body(table, [name.rstrip(" %") for name in columns], means),
+            )
+        )
+        parts += [heading(title), fitting]
     parts += [
-        note("mean over the seeds; lowest to highest seed; [95 % intervals of all seeds]"),
+        note(
+            "mean over the seeds; where there is room also the lowest to the highest seed, and "
+            "[95 % intervals of all seeds]"
+        ),
         note(PROTOCOL),
     ]
     return Report(tuple(parts))
@@ -241,6 +270,7 @@ def draw_plot(table: Table1, path: Path) -> None:
             for row, colour in zip(table.rows, COLOURS, strict=False):
                 draw_row(panel, row, colour, [getattr(run, which) for run in table.runs(row)])
             panel.set(title=title, xlabel="accuracy, % (better to the right)")
+            draw_floor(panel, [getattr(run, which) for run in table.results])
             panel.set_yscale("log")
             panel.grid(color=GRID, which="both", zorder=0)
         axes[0].set_ylabel("ECE, % (better below)")
@@ -248,6 +278,19 @@ def draw_plot(table: Table1, path: Path) -> None:
         axes[0].set_yticks(ticks, [str(each) for each in ticks])
         axes[0].minorticks_off()
         axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+
+
+def draw_floor(panel: "Axes", runs: Sequence[Mapping[str, Estimate]]) -> None:
+    """Below it a run is as well calibrated as this number of faces can show."""
+    highest = [each["ece"].floor.p95 for each in runs if each["ece"].floor is not None]
+    if highest:
+        panel.axhline(
+            100 * float(np.median(highest)),
+            color=FAINT,
+            linewidth=1,
+            linestyle=(0, (4, 3)),
+            label="perfect calibration,\nby chance (p95)",
+        )
 
 
 def draw_row(panel: "Axes", row: str, colour: str, runs: Sequence[Mapping[str, Estimate]]) -> None:

@@ -22,10 +22,10 @@ from rankotom_edge.live.reader import Reader as FrameReader
 from rankotom_edge.model import embedded
 from rankotom_edge.model.onnx_runtime import Provider
 from rankotom_edge.model.own_calibration import SavedCalibration, find_calibration
+from rankotom_edge.pictures import read_picture
 from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source, open_source
-from rankotom_edge.sources.image_files import read_image
 from rankotom_edge.sources.open_source import find_clip
 from rankotom_edge.sources.sampling import Sampling
 from rankotom_edge.sources.source_parser import parse_source
@@ -169,11 +169,7 @@ def _load_image(image: FileName | NDArray[Any], rgb: bool) -> tuple[str | None, 
     """With the name that ``camera`` has for a file."""
     if isinstance(image, str | os.PathLike):
         path = Path(image)
-        pixels = read_image(path)
-        if pixels is None:
-            found = "is damaged, or no picture" if path.is_file() else "is no file"
-            raise RankotomError(f"Cannot read the picture {path}: it {found}.")
-        return path.name, pixels
+        return path.name, read_picture(path)
     channels = image.shape[2] if image.ndim == 3 else 1
     if image.dtype != np.uint8 or image.ndim not in (2, 3) or channels not in (1, 3, 4):
         raise RankotomError(

@@ -15,14 +15,13 @@ from typing import Any
 from calib.arrays import as_classes
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
-from calib.json_fields import load_json
+from calib.json_fields import count, load_json, text
 from rankotom_edge.faces.crop import Channels, Framing
 from rankotom_edge.model.target import TARGETS
 
 FORMAT = 1
 PREFIX = "rankotom."
 PRECISIONS = ("fp32", "fp16", "int8")
-MAX_LINE = 1000  # characters of a text
 KEYS = {"evaluation": "figures"}  # in the file, where it is not the field's own name
 ADDED_LATER = ("targets", "quantization", "offsets")  # older files do not have them
 # An integer too large for a float overflows, brackets nested too deep end in a RecursionError.
@@ -47,7 +46,7 @@ class FacesUsed:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FacesUsed:
-        return cls(_line(str(saved["name"])), int(saved["count"]), _line(str(saved["sha256"])))
+        return cls(text(saved, "name"), count(saved, "count"), text(saved, "sha256"))
 
 
 @dataclass(frozen=True)
@@ -189,11 +188,8 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _line(text: str) -> str:
-    """It is printed: an escape sequence would act on the terminal."""
-    if len(text) > MAX_LINE or not text.isprintable():
-        raise ValueError(f"needs one line of up to {MAX_LINE} printable characters")
-    return text
+def _line(value: str) -> str:
+    return text({"text": value}, "text")
 
 
 def _labels(text: str) -> tuple[str, ...]:

@@ -105,10 +105,10 @@ def plausible_fps(reported: float) -> float | None:
 
 def retrieve_image(capture: cv2.VideoCapture) -> Image | None:
     """The image that was grabbed; None if it is damaged, RankotomError if it is too large."""
-    size = (
+    width, height = (
         int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
     )
-    check_size(*size, MOST_VIDEO_PIXELS)
+    check_size(width, height, MOST_VIDEO_PIXELS)
     try:
         complete, image = capture.retrieve()
         return to_bgr(to_8_bit(np.asarray(image))) if complete else None

@@ -7,8 +7,6 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 
-import cv2
-
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources.frame_queue import FrameQueue
 from rankotom_edge.sources.source import Clock, Source, State, reading_error
@@ -48,7 +46,7 @@ class Clip(ABC):
                 for count, timed in enumerate(images):
                     index = count if timed.index is None else timed.index
                     yield Frame(timed.image, index, timed.time, captured=clock())
-        except (OSError, cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever a decoder raises
             raise reading_error(error, self.name) from error
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from calib.evaluation import Estimate
 from calib.intervals import Interval
 from calib.reports.table1 import RAW, SCALED, RunResult, Table1, cell, markdown, report, write
+from calib.resampling import Floor
 
 SETTING = {
     "dataset": "ferplus",
@@ -24,6 +25,7 @@ SETTING = {
 
 def result_of(row: str, seed: int, accuracy: float) -> RunResult:
     raw = {name: Estimate(0.25, Interval(0.2, 0.3)) for name in RAW}
+    raw["ece"] = Estimate(0.25, Interval(0.2, 0.3), Floor(0.018, 0.026))
     raw["accuracy"] = Estimate(accuracy, Interval(accuracy - 0.02, accuracy + 0.02))
     scaled = {**raw, **{name: Estimate(0.1) for name in SCALED}, "order": Estimate(0.75)}
     return RunResult(row, seed, raw, scaled)
@@ -45,6 +47,7 @@ def test_a_cell_has_the_mean_the_seeds_and_the_widest_interval() -> None:
     assert cell(estimates, "accuracy", " · ") == "72.0 · 70.0 to 74.0 · [68.0, 76.0]"
     assert cell(estimates[:1], "nll", " · ") == "0.700 · [0.680, 0.720]"
     assert cell([Estimate(1.234)], "temperature", " · ") == "1.23"
+    assert cell(estimates, "accuracy", None) == "72.0"
     assert cell([Estimate(None)], "mce50", " · ") == "–"
 
 
@@ -70,6 +73,15 @@ def test_the_terminal_shows_all_three_parts(table: Table1) -> None:
     shown = captured.get()
     for words in ("As trained", "At the temperature", "Blends and cost", "72.0", "70.0 to 74.0"):
         assert words in shown
+
+
+def test_a_narrow_terminal_has_the_means_alone(table: Table1) -> None:
+    console = Console(width=100, file=StringIO())
+    with console.capture() as captured:
+        console.print(report(table))
+    shown = captured.get()
+    assert "72.0" in shown
+    assert "70.0 to 74.0" not in shown
 
 
 def test_what_is_written_reads_back_as_the_same_table(table: Table1, tmp_path: Path) -> None:
