@@ -188,6 +188,21 @@ def tiny_artifact(
     return write_artifact(model, tiny_card, tmp_path_factory.mktemp("models") / "tiny.onnx")
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a file system of 400 KB cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
 @pytest.fixture(scope="session")
 def axe() -> str:
     """axe-core's script, which finds what people with disabilities cannot use on a page."""
