@@ -7,6 +7,7 @@
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty clients of the web view cost the loop
+#   make faults     lost cameras, kills, full disks and hostile connections, many of each
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
@@ -33,7 +34,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load v4l2 weights models examples pictures table1 ablation clean \
+.PHONY: help demo test lint bench soak crossings load faults v4l2 weights models examples pictures table1 ablation clean \
         system programs emulator
 
 help:
@@ -79,6 +80,9 @@ crossings: $(DEV)
 
 load: $(DEV)
 	$(BIN)/python -m pytest -s tests/rankotom_edge/views/web/test_server_load.py
+
+faults: $(DEV) programs
+	RANKOTOM_FAULTS=1 $(BIN)/python -m pytest -s tests/faults
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
@@ -178,7 +182,7 @@ system:
 # Programs that tests use: a camera (ffmpeg), a screen and its keys, a terminal, a tracer of system
 # calls, a browser, an MQTT broker. A test whose program is missing is skipped and says so.
 PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
-            chromium=chromium chromedriver=chromium-driver mosquitto=mosquitto
+            chromium=chromium chromedriver=chromium-driver openssl=openssl mosquitto=mosquitto
 
 # Programs that emulate a machine with cameras and play video into them.
 EMULATOR := qemu-system-x86_64=qemu-system-x86 depmod=kmod cpio=cpio ffmpeg=ffmpeg gcc=gcc

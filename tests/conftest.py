@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from calib.emotions import EMOTIONS
+from rankotom_edge.doctor import private
 
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
@@ -58,15 +59,11 @@ class Watch:
         self._trace = trace
 
     def over(self, calls: str) -> tuple[str, ...]:
-        options = ("-f", "-qq", "-e", "signal=none", "-e", f"trace={calls}")
-        return ("strace", *options, "-o", str(self._trace))
+        return private.strace(str(self._trace), calls)
 
     @property
     def calls(self) -> list[str]:
-        """A thread that ends while strace looks at it leaves ``21176 ???( <detached ...>``, which
-        names no call."""
-        lines = self._trace.read_text().splitlines()
-        return [line for line in lines if not line.split(maxsplit=1)[-1].startswith("???")]
+        return private.named_calls(self._trace.read_text().splitlines())
 
 
 @pytest.fixture
@@ -189,6 +186,21 @@ def tiny_artifact(
 
     model = to_onnx(tiny_network, tiny_card.crop, mirror=tiny_card.mirror)
     return write_artifact(model, tiny_card, tmp_path_factory.mktemp("models") / "tiny.onnx")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a file system of 400 KB cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """The checks as a terminal report: the verdict, then one line per check with its fix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -27,10 +27,15 @@ class AbsentMark:
         return Text("--" if options.ascii_only else "–", style=FAINT)
 
 
-def doctor_report(machine: str, sections: Mapping[str, Sequence[Check]]) -> RenderableType:
+def doctor_report(
+    machine: str,
+    sections: Mapping[str, Sequence[Check]],
+    verdict_on: Callable[[Sequence[Check]], RenderableType] | None = None,
+) -> RenderableType:
     checks = [check for group in sections.values() for check in group]
     width = max(len(check.name) for check in checks)
-    parts: list[RenderableType] = [title("rankotom-edge doctor", machine), verdict(checks)]
+    headline = (verdict_on or verdict)(checks)
+    parts: list[RenderableType] = [title("rankotom-edge doctor", machine), headline]
     for name, group in sections.items():
         parts += [heading(name), _lines(group, width)]
     return Report(tuple(parts))
@@ -51,6 +56,14 @@ def verdict(checks: Sequence[Check]) -> RenderableType:
         return panel(False, headline, [f"{check.name}: {check.fix}" for check in causes])
     lines = [f"not available, and not needed: {', '.join(absent)}"] if absent else []
     return panel(True, "This machine reads faces", lines)
+
+
+def private_verdict(checks: Sequence[Check]) -> RenderableType:
+    if any(check.name == "watched" for check in checks):
+        return panel(False, "It could not be watched", [])
+    if all(check.ok for check in checks):
+        return panel(True, "Nothing left this machine, and nothing was written", [])
+    return panel(False, "Not private: the calls below are not expected", [])
 
 
 def _lines(checks: Sequence[Check], width: int) -> Table:

@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -85,21 +84,6 @@ def test_a_write_that_fails_half_way_leaves_the_previous_checkpoint_intact(
     assert f"The previous one is intact: {path}" in str(error.value)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("a file system of 400 KB cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk_is_a_clear_error_and_no_checkpoint_is_lost(

@@ -132,3 +132,16 @@ def test_data_on_a_disk_that_never_answers_is_given_up(
     os.mkfifo(tmp_path / "fer2013new.csv")
     monkeypatch.setenv("RANKOTOM_DATA", str(tmp_path))
     assert check_ferplus(timeout=3).detail == "no answer in 3 s"
+
+
+def test_a_user_can_see_that_a_run_is_private(watch: Watch) -> None:
+    finished = run(ROOT, "--private")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "✓ Nothing left this machine, and nothing was written" in finished.stdout
+
+
+def test_without_strace_privacy_is_not_shown_and_the_status_is_1() -> None:
+    finished = run(ROOT, "--private", PATH="/nowhere")
+    assert finished.returncode == 1
+    assert "It could not be watched" in finished.stdout
+    assert "apt-get install strace" in finished.stdout

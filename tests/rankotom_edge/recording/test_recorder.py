@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -112,21 +112,6 @@ def test_an_interrupt_while_a_session_is_closed_waits_until_it_is_complete(
 def write_for_ever(recorder: Recorder, frames: list[FrameReadings]) -> None:
     for each in itertools.cycle(frames):
         recorder.write(each)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("a file system of 400 KB cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("video", [True, False])

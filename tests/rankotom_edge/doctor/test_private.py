@@ -1,0 +1,67 @@
+"""The watch sees what it has to see: here programs misbehave on purpose."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rankotom_edge.doctor import private
+from rankotom_edge.doctor.private import file_calls, network_calls, private_checks
+
+if TYPE_CHECKING:
+    from conftest import Watch
+
+SENDS = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    sender.sendto(b"a face", ("127.0.0.1", 9))
+"""
+LOOKS_UP = "import socket\nsocket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()"
+WRITES = "open('face.jpg', 'wb').close()"
+MOVES = "import os\nos.replace('a', 'b')"
+REMOVES = "import os\nos.unlink('a')"
+BEHAVES = "import os, socket\nsocket.socketpair()\nopen('/dev/null', 'w').close()\nopen('a').read()"
+
+
+@pytest.mark.parametrize(
+    ("program", "sent", "wrote"),
+    [
+        (SENDS, 2, 0),
+        (LOOKS_UP, 1, 0),
+        (WRITES, 0, 1),
+        (MOVES, 0, 1),
+        (REMOVES, 0, 1),
+        (BEHAVES, 0, 0),
+    ],
+)
+def test_each_way_out_is_seen(
+    watch: Watch, tmp_path: Path, program: str, sent: int, wrote: int
+) -> None:
+    (tmp_path / "a").touch()
+    command = [*watch.over(private.CALLS), sys.executable, "-c", program]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert len(network_calls(watch.calls)) == sent
+    assert len(file_calls(watch.calls)) == wrote
+
+
+def test_a_run_on_the_demo_is_private(watch: Watch) -> None:
+    checks = private_checks("demo", 300)
+    assert [(check.name, check.ok) for check in checks] == [("network", True), ("files", True)]
+    assert "60 frames of demo" in checks[0].detail
+
+
+def test_a_run_that_fails_proves_nothing(watch: Watch) -> None:
+    (check,) = private_checks("no-such-camera", 300)
+    assert not check.ok
+    assert "ended with status 2" in check.detail
+
+
+def test_without_strace_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    (check,) = private_checks("demo", 300)
+    assert not check.ok
+    assert "apt-get install strace" in str(check.fix)
