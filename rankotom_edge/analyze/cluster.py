@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from distributed import Client, Future, as_completed
+from distributed.comm.addressing import get_address_host_port
 
 from calib.errors import RankotomError
 from rankotom_edge import __version__, interrupts
@@ -17,6 +18,7 @@ RETRIES = 2  # where the machinery fails; a video that cannot be read is an answ
 def read_on_cluster(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task, Outcome]]:
     """Dask gives the videos of a worker that dies to others."""
     try:
+        get_address_host_port(address)  # a client that never started prints a traceback at the end
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -28,7 +30,7 @@ def read_on_cluster(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task,
         futures: dict[Future[Outcome], Task] = {
             client.submit(attempt, task, pure=False, retries=RETRIES): task for task in tasks
         }
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             interrupts.check()
             yield futures.pop(future), _outcome(future)
             future.release()  # so that its worker forgets the table

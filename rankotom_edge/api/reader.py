@@ -171,7 +171,8 @@ def _load_image(image: FileName | NDArray[Any], rgb: bool) -> tuple[str | None, 
         path = Path(image)
         return path.name, read_picture(path)
     channels = image.shape[2] if image.ndim == 3 else 1
-    if image.dtype != np.uint8 or image.ndim not in (2, 3) or channels not in (1, 3, 4):
+    has_shape = image.ndim in (2, 3) and channels in (1, 3, 4) and image.size > 0
+    if image.dtype != np.uint8 or not has_shape:
         raise RankotomError(
             "A picture is an array of bytes, (height, width) or (height, width, 3); this one is "
             f"{image.shape} of {image.dtype}."
