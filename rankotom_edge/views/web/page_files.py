@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from rankotom_edge.views.web.address import Address
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def guarded_site(
-    files: Iterable[Traversable], routes: Iterable[Route], address: Address
+    files: Iterable[Traversable], routes: Iterable[BaseRoute], address: Address
 ) -> ASGIApp:
     """``files``: the page, which is called index.html, and its scripts and styles."""
     common = resources.files("rankotom_edge.views.web") / "page"

@@ -3,10 +3,13 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from rankotom_edge.closing import Closing
 from rankotom_edge.views.web.address import Address
@@ -17,6 +20,7 @@ SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with t
 HEADER_BYTES = 16 * 1024
 # Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
+MESSAGE_BYTES = 1024  # of what the other end of a WebSocket says, which nobody reads
 
 
 class Connection(H11Protocol):
@@ -28,6 +32,10 @@ class Connection(H11Protocol):
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._idle_timer.cancel()
+        super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._idle_timer.cancel()
@@ -46,6 +54,19 @@ class Connection(H11Protocol):
             self._idle_timer = self.loop.call_later(IDLE_SECONDS, self._close_if_idle, self.cycle)
 
 
+class SocketConnection(WebSocketsSansIOProtocol):
+    """A WebSocket, which a ``Connection`` becomes on request."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True  # uvicorn would report every refusal as an error
+
+    def shutdown(self) -> None:
+        """At once: whoever does not read would never get our farewell."""
+        self.transport.abort()
+
+
 class Server(Closing):
     """Serves from construction until it is closed; ``beside`` runs as long, in the same thread."""
 
@@ -59,7 +80,9 @@ class Server(Closing):
         config = uvicorn.Config(
             app,
             http=Connection,
-            ws="none",
+            ws=SocketConnection,
+            ws_max_size=MESSAGE_BYTES,
+            ws_per_message_deflate=False,  # costs more than it saves on this machine
             loop="asyncio",
             lifespan="off",
             log_config=None,
