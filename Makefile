@@ -12,6 +12,7 @@
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, checked by the gate; needs FERPlus valid
 #   make examples   run the embedded models on FERPlus again, for demo, pictures and tables
+#   make table1     the paper's Table 1: all methods from one harness; needs the data, and hours
 #   make ablation   what each part of the paper contributes; needs the data sets, and hours
 
 PYTHON ?= python3
@@ -32,7 +33,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load v4l2 weights models examples pictures ablation clean \
+.PHONY: help demo test lint bench soak crossings load v4l2 weights models examples pictures table1 ablation clean \
         system programs emulator
 
 help:
@@ -120,6 +121,15 @@ examples: $(DEV)
 
 pictures: $(DEV) programs
 	$(BIN)/python docs/pictures.py $(REFERENCE) $(EXAMPLES)/int8.npz docs/images
+	$(BIN)/python docs/tables.py
+
+# Both starts, a sixth of FERPlus: what two CPU cores can do in three hours. A finished run is not
+# repeated; --first-seed and --only share the runs between processes.
+TABLE1 := $(BIN)/python -m train.experiments.table1 --every 6 --epochs 4
+table1: $(DEV) runs/dlib-112.safetensors
+	$(TABLE1) --start faces --weights runs/dlib-112.safetensors --json docs/table1-faces.json \
+	  --plot docs/images/table1-faces.png
+	$(TABLE1) --start random --json docs/table1-random.json --plot docs/images/table1-random.png
 	$(BIN)/python docs/tables.py
 
 ablation: $(DEV)

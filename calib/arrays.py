@@ -17,6 +17,7 @@ SUM_TOLERANCE = 1e-3
 # Rows this close to 1 are not divided: a division by 1 - 1e-16 could move a confidence on a bin
 # edge into the next bin.
 SUM_ROUNDING = 1e-6
+MAX_NAME = 100  # characters of a class's name
 
 
 def as_numbers(values: ArrayLike, what: str, dimensions: int) -> FloatArray:
@@ -131,9 +132,15 @@ def _per_sample(values: ArrayLike, samples: int, items: str, name: str, each: st
 
 def as_classes(names: Sequence[str], classes: int) -> tuple[str, ...]:
     words = tuple(str(name) for name in names)
+    unfit = next((word for word in words if len(word) > MAX_NAME or not word.isprintable()), None)
+    if unfit is not None:
+        raise RankotomError(
+            f"The class name {unfit[:MAX_NAME]!r} is not one of up to {MAX_NAME} printable "
+            "characters."
+        )
     if len(words) != classes:
         raise RankotomError(
-            f"There are {len(words)} class names ({', '.join(words)}) for {classes} columns."
+            f"There are {len(words)} class names ({', '.join(words)[:200]}) for {classes} columns."
         )
     if len(set(words)) != len(words):
         raise RankotomError(f"The class names repeat: {', '.join(words)}. Name each class once.")

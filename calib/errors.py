@@ -12,6 +12,16 @@ class RankotomError(Exception):
     traceback.
     """
 
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+def printable(text: str) -> str:
+    """Without what would act on a terminal: names of files and models may hold escape sequences."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text
+    )
+
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
@@ -21,7 +31,7 @@ def exit_on_error() -> Iterator[None]:
     except RankotomError as error:
         message = str(error)
     except OSError as error:
-        message = f"{error.filename or 'a file'}: {error.strerror or error}"
+        message = printable(f"{error.filename or 'a file'}: {error.strerror or error}")
     else:
         return
     print(f"error: {message}", file=sys.stderr)

@@ -22,8 +22,9 @@ class Interval:
         return self.low < value < self.high
 
 
-def share_interval(hits: int, faces: int) -> Interval:
-    """Wilson's score interval of a proportion: for 0 of 30 faces 0 to 11 %, not 0 to 0."""
+def share_interval(hits: float, faces: float) -> Interval:
+    """Wilson's score interval of a proportion: for 0 of 30 faces 0 to 11 %, not 0 to 0. Faces of
+    unequal weight count as fewer, so ``faces`` may be a fraction."""
     share, pull = hits / faces, Z**2 / faces
     middle = (share + pull / 2) / (1 + pull)
     reach = Z * math.sqrt(share * (1 - share) / faces + pull / (4 * faces)) / (1 + pull)

@@ -1,11 +1,14 @@
 """Predictions of any model, read from a ``.npz`` or ``.csv`` file."""
 
 import csv
+import lzma
+import math
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from calib.arrays import FloatArray, as_classes, as_labels, as_numbers, as_probabilities, as_votes
 from calib.errors import RankotomError
+from calib.input_files import MEGABYTE, read_input
 from calib.predictions import Predictions, default_classes
 
 Arrays: TypeAlias = dict[str, NDArray[np.generic]]
@@ -23,6 +27,22 @@ CSV_COLUMNS = (
     "A predictions file has a column probability:NAME or logit:NAME for each class and a column "
     "label."
 )
+# Chosen by eye, a hundred times what a large data set takes: two million faces.
+MOST_BYTES, MOST_NUMBERS = 256 * MEGABYTE, 16 * 1024**2
+MOST_CSV_BYTES = 32 * MEGABYTE  # each field becomes an object of Python's, twenty times as large
+MOST_CLASSES = 1000
+
+ARRAYS = ("probabilities", "logits", "labels", "votes", "classes")
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+# The end of an archive without a comment (signature, size of the directory), and what stands before
+# it if the archive is of the kind for more than 65,535 members.
+DIRECTORY_END = struct.Struct("<4s8xI6x")
+LARGE_DIRECTORY, MOST_DIRECTORY = 20, 64 * 1024
+NPZ_DAMAGE = (ValueError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
+              zipfile.BadZipFile, zlib.error, lzma.LZMAError)  # fmt: skip
 ROW = re.compile(r"\brow (\d+)")
 
 
@@ -39,48 +59,48 @@ def read_predictions(path: Path) -> Predictions:
     A label is a class index or a class name. In a file with both probabilities and logits, the
     probabilities are measured and the logits are used to fit a temperature.
     """
-    readers = {".npz": _from_npz, ".csv": _from_csv}
+    readers = {".npz": (_from_npz, MOST_BYTES), ".csv": (_from_csv, MOST_CSV_BYTES)}
     path = Path(path)
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    suffix = path.suffix.lower()
+    if suffix not in readers:
         raise RankotomError(
             f"Cannot read predictions from {path}: expected a file that ends in .npz or .csv."
         )
+    reader, most = readers[suffix]
+    content = read_input(path, most)
     try:
-        return reader(path)
-    except FileNotFoundError as error:
-        raise RankotomError(f"There is no predictions file {path}.") from error
-    except OSError as error:
-        raise RankotomError(f"Cannot read {path}: {error.strerror}.") from error
+        return reader(content)
     except RankotomError as error:
         raise RankotomError(f"{path}: {error}") from error
 
 
-def _assemble(arrays: Arrays) -> Predictions:
+def _assemble(arrays: Arrays, found: Sequence[str]) -> Predictions:
+    """``found`` names what is in the file, for the error if it is something else."""
     scores = "probabilities" if "probabilities" in arrays else "logits"
     missing = [name for name in (scores, "labels") if name not in arrays]
     if missing:
         wanted = ["probabilities or logits" if name == "logits" else name for name in missing]
         raise RankotomError(
-            f"found no {' and no '.join(wanted)}, only {', '.join(sorted(arrays)) or 'nothing'}. "
+            f"found no {' and no '.join(wanted)}, only {', '.join(found)[:200] or 'nothing'}. "
             "A predictions file holds probabilities or logits (n, k) and labels (n)."
         )
-    columns = as_numbers(arrays[scores], scores, dimensions=2).shape[1]
+    samples, columns = as_numbers(arrays[scores], scores, dimensions=2).shape
+    if columns > MOST_CLASSES:
+        raise RankotomError(f"the {scores} name {columns:,} classes; at most {MOST_CLASSES:,} do.")
     classes = as_classes(
-        [_text(name) for name in arrays["classes"].ravel()]
+        [_text(name) for name in arrays["classes"].ravel()[: MOST_CLASSES + 1]]
         if "classes" in arrays
         else default_classes(columns),
         columns,
     )
     labels = arrays["labels"]
-    if labels.dtype.kind in "US":
+    if labels.dtype.kind in "US" and labels.shape == (samples,):
         words = [_text(label) for label in labels.ravel()]
         places = [f"row {row}" for row in range(len(words))]
         labels = _label_indices(words, places, classes).reshape(labels.shape)
     votes = arrays.get("votes")
     if scores == "logits":
         return Predictions.from_logits(arrays["logits"], labels, classes, votes)
-    samples = len(arrays[scores])
     return Predictions(
         probabilities=as_probabilities(arrays[scores]),
         labels=as_labels(labels, samples, columns),
@@ -90,32 +110,59 @@ def _assemble(arrays: Arrays) -> Predictions:
     )
 
 
-def _from_npz(path: Path) -> Predictions:
-    """Reads the bytes first: zipfile reports an unreadable file as one that is not an archive."""
-    content = BytesIO(path.read_bytes())
-    if not zipfile.is_zipfile(content):
+def _from_npz(content: bytes) -> Predictions:
+    """Reads only the arrays that are used, and only once their size is known to be plausible."""
+    if not zipfile.is_zipfile(BytesIO(content)):
         raise RankotomError("this is not a .npz archive. Write it with numpy.savez.")
     try:
-        with np.load(content, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in archive.files}
-    except ValueError as error:
-        if str(error).startswith("Object arrays"):
+        _check_directory(content)
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            wanted = [name for name in ARRAYS if name in members]
+            unpacked = sum(members[name].file_size for name in wanted)
+            if unpacked > MOST_BYTES:
+                raise ValueError(f"{unpacked:,} bytes unpacked; at most {MOST_BYTES:,} are read")
+            arrays = {name: _read_member(archive, members[name]) for name in wanted}
+    except NPZ_DAMAGE as error:
+        raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
+    return _assemble(arrays, found=sorted(members))
+
+
+def _check_directory(content: bytes) -> None:
+    """Of the members; zipfile reads it whole, and one of a million entries takes gigabytes."""
+    signature, size = DIRECTORY_END.unpack(content[-DIRECTORY_END.size :])
+    before = content[-DIRECTORY_END.size - LARGE_DIRECTORY : -DIRECTORY_END.size]
+    if signature != b"PK\5\6" or size > MOST_DIRECTORY or before.startswith(b"PK\6\7"):
+        raise ValueError("it has too many members, or a comment")
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[np.generic]:
+    """What the header claims must be what is there: numpy would allocate what is claimed."""
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        if version not in HEADERS:
+            raise ValueError(f"{info.filename} is of the unknown version {version}")
+        shape, by_column, kind = HEADERS[version](member)
+        if kind.hasobject:
             raise RankotomError(
                 "an array holds pickled Python objects, which can run code when read. "
                 "Save plain numbers and strings."
-            ) from error
-        raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
-    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise RankotomError(f"this .npz archive cannot be read ({error}).") from error
-    return _assemble(arrays)
+            )
+        count, here = math.prod(shape), info.file_size - member.tell()
+        if count > MOST_NUMBERS:
+            raise ValueError(f"{info.filename} is {shape}, more than {MOST_NUMBERS:,} values")
+        if count * kind.itemsize != here:
+            raise ValueError(f"{info.filename} claims to be {shape} of {kind}, in {here:,} bytes")
+        values = np.frombuffer(member.read(), kind) if here else np.zeros(shape, kind)
+        return values.reshape(shape, order="F" if by_column else "C")
 
 
-def _from_csv(path: Path) -> Predictions:
-    header, lines = _csv_lines(path)
+def _from_csv(content: bytes) -> Predictions:
+    header, lines = _csv_lines(content)
     arrays = _csv_arrays(header, lines)
     numbers = list(lines)
     try:
-        return _assemble(arrays)
+        return _assemble(arrays, found=header)
     except RankotomError as error:
         # The checks count rows from 0; an editor counts lines, header and blank lines included.
         words = ROW.sub(lambda row: f"line {numbers[int(row[1])]}", str(error))
@@ -154,16 +201,15 @@ def _csv_arrays(header: list[str], lines: dict[int, list[str]]) -> Arrays:
     return arrays
 
 
-def _csv_lines(path: Path) -> tuple[list[str], dict[int, list[str]]]:
+def _csv_lines(content: bytes) -> tuple[list[str], dict[int, list[str]]]:
     """The header and the fields of every line that is not blank, by line number."""
     lines: dict[int, list[str]] = {}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            for fields in reader:
-                if fields:
-                    lines[reader.line_num] = fields
+        reader = csv.reader(StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        header = [name.strip() for name in next(reader, [])]
+        for fields in reader:
+            if fields:
+                lines[reader.line_num] = fields
     except (UnicodeDecodeError, csv.Error) as error:
         raise RankotomError(f"this is not a readable CSV file ({error}).") from error
     if len(set(header)) != len(header):

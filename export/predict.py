@@ -8,7 +8,7 @@ from rich.progress import track
 from calib.predictions import Predictions
 from export.faces import LabelledFaces
 from rankotom_edge.model.artifact import INPUT, LOGITS, PROBABILITIES, Artifact
-from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
+from rankotom_edge.model.onnx_runtime import InferenceSession, open_session, run_session
 from rankotom_edge.model.target import needs_exact_arithmetic
 
 BATCH = 64
@@ -42,7 +42,7 @@ def run_model(
         disable=title is None or not console.is_terminal,
     )
     batches = [
-        session.run(list(outputs), {INPUT: np.ascontiguousarray(pixels[start : start + BATCH])})
+        run_session(session, outputs, {INPUT: np.ascontiguousarray(pixels[start : start + BATCH])})
         for start in starts
     ]
     return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))

@@ -9,19 +9,24 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-_interrupted = False
+# Seconds after an interrupt in which a further one says the same again: a person who presses twice,
+# or a service manager that sends two signals, wants the files closed all the same. By eye
+SAME_WISH = 2.0
+
+_interrupted_at: float | None = None
 
 
 def install_end_handlers() -> None:
     """Signals that are ignored already, as under nohup, stay ignored."""
-    global _interrupted
-    _interrupted = False
+    global _interrupted_at
+    _interrupted_at = None
     for number in END_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -37,7 +42,7 @@ def exit_on_next_interrupt(status: int) -> None:
 
 def check() -> None:
     """For a loop: raises an interrupt again that other code has swallowed."""
-    if _interrupted:
+    if _interrupted_at is not None:
         raise KeyboardInterrupt
 
 
@@ -73,6 +78,8 @@ def redirect_interrupts(handler: Callable[[int, FrameType | None], object]) -> I
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    global _interrupted
-    _interrupted = True
-    raise KeyboardInterrupt
+    global _interrupted_at
+    now, before = time.monotonic(), _interrupted_at
+    if before is None or now - before > SAME_WISH:
+        _interrupted_at = now
+        raise KeyboardInterrupt

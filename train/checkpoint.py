@@ -121,9 +121,11 @@ def resume(
     """Restore the state of a run; a checkpoint of another recipe is an error."""
     ours = json.loads(recipe.as_json())
     # A setting that is newer than the checkpoint had its default value.
-    defaults, theirs = json.loads(Recipe(name=recipe.name).as_json()), checkpoint.recipe
-    strength = defaults["strength"] | theirs.get("strength", {})
-    theirs = defaults | theirs | {"strength": strength}
+    defaults: dict[str, Any] = json.loads(Recipe(name=recipe.name).as_json())
+    theirs = defaults | {
+        key: defaults.get(key, {}) | value if isinstance(value, dict) else value
+        for key, value in checkpoint.recipe.items()
+    }
     differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
     if differing:
         found = ", ".join(f"{key} {theirs.get(key)} (not {ours.get(key)})" for key in differing)

@@ -10,6 +10,7 @@ for each epoch
 
 import copy
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,81 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from calib.errors import RankotomError
 from train.augment import scale_pixels
-from train.batches import TrainingFaces, batches, derived_seed, steps_per_epoch
+from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_per_epoch
 from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
+from train.methods.method import Method, StepResult
 from train.methods.registry import build_method
 from train.networks import build_network
-from train.progress import RunLog
+from train.progress import OverallProgress, RunLog
 from train.ranks import Ranks, share_batch_statistics
 from train.recipe import Recipe
 
+CHECKPOINT = "checkpoint.safetensors"
+
 
 def train(
-    recipe: Recipe, faces: TrainingFaces, run: Path, ranks: Ranks, weights: Path | None = None
+    recipe: Recipe,
+    faces: TrainingFaces,
+    run: Path,
+    ranks: Ranks,
+    weights: Path | None = None,
+    overall: OverallProgress | None = None,
 ) -> Path:
     """Run a recipe to its end, resuming from the checkpoint in the run's folder if there is one."""
+    training = begin(recipe, faces, run, ranks, weights)
+    network, averaged, method = training.network, training.averaged, training.method
+    path, steps = run / CHECKPOINT, steps_per_epoch(recipe, faces)
+    with RunLog(run, recipe, done=training.done, enabled=ranks.is_leader, overall=overall) as log:
+        for epoch in range(training.done, recipe.epochs):
+            log.start_epoch(epoch, steps)
+            for step, batch in enumerate(batches(recipe, faces, epoch, ranks, ranks.device)):
+                result = training.step(batch)
+                update_average(averaged, network, recipe.ema, step + epoch * steps)
+                loss = result.loss.item() / ranks.world
+                log.step(*ranks.totals(loss, result.offered, result.kept))
+
+            remark = method.end_epoch(epoch)
+            if ranks.is_leader:
+                logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
+                # The row before the checkpoint: a run killed in between repeats the epoch and
+                # rewrites its row. In the other order the row would be lost.
+                log.end_epoch(method.state(), logits, faces.choose_labels, remark)
+                save_checkpoint(
+                    path,
+                    recipe=recipe,
+                    epoch=epoch + 1,
+                    network=network,
+                    averaged=averaged,
+                    optimizer=training.optimizer,
+                    method=method.state(),
+                )
+    return path
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a run changes, with ``done`` epochs behind it."""
+
+    recipe: Recipe
+    network: nn.Module
+    averaged: nn.Module  # the model
+    optimizer: Optimizer
+    method: Method
+    done: int
+
+    def step(self, batch: Batch) -> StepResult:
+        set_learning_rate(self.optimizer, self.recipe, batch.progress)
+        result = self.method.step(batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        result.loss.backward()
+        self.optimizer.step()
+        return result
+
+
+def begin(
+    recipe: Recipe, faces: TrainingFaces, run: Path, ranks: Ranks, weights: Path | None = None
+) -> Training:
+    """From the checkpoint in the run's folder if there is one, else from ``weights`` or random."""
     faces.check(recipe)
     check_precision(recipe, ranks.device)
     torch.manual_seed(derived_seed(recipe.seed, "weights"))
@@ -54,43 +117,13 @@ def train(
     optimizer = build_optimizer(recipe, network)
     method = build_method(recipe, faces, network, ranks)
 
-    path, first = run / "checkpoint.safetensors", 0
+    path, done = run / CHECKPOINT, 0
     if path.exists():
         checkpoint = load_checkpoint(path)
         resume(checkpoint, path, recipe, network, averaged, optimizer)
         method.restore(checkpoint.method)
-        first = checkpoint.epoch
-
-    steps = steps_per_epoch(recipe, faces)
-    with RunLog(run, recipe, done=first, enabled=ranks.is_leader) as log:
-        for epoch in range(first, recipe.epochs):
-            log.start_epoch(epoch, steps)
-            for step, batch in enumerate(batches(recipe, faces, epoch, ranks, ranks.device)):
-                set_learning_rate(optimizer, recipe, batch.progress)
-                result = method.step(batch)
-                optimizer.zero_grad(set_to_none=True)
-                result.loss.backward()
-                optimizer.step()
-                update_average(averaged, network, recipe.ema, step + epoch * steps)
-                loss = result.loss.item() / ranks.world
-                log.step(*ranks.totals(loss, result.offered, result.kept))
-
-            remark = method.end_epoch(epoch)
-            if ranks.is_leader:
-                logits = predict(averaged, faces.choose, recipe.size_at(epoch), ranks.device)
-                # The row before the checkpoint: a run killed in between repeats the epoch and
-                # rewrites its row. In the other order the row would be lost.
-                log.end_epoch(method.state(), logits, faces.choose_labels, remark)
-                save_checkpoint(
-                    path,
-                    recipe=recipe,
-                    epoch=epoch + 1,
-                    network=network,
-                    averaged=averaged,
-                    optimizer=optimizer,
-                    method=method.state(),
-                )
-    return path
+        done = checkpoint.epoch
+    return Training(recipe, network, averaged, optimizer, method, done)
 
 
 def check_precision(recipe: Recipe, device: torch.device) -> None:

@@ -204,7 +204,9 @@ def build_network(
     """With ``importance``, its last layer is SCN's."""
     network = build_plain_network(name, channels=channels, classes=classes, dropout=dropout)
     if importance:
-        network.fc = ImportanceLinear(network.fc.in_features, classes)
+        head = ImportanceLinear(network.fc.in_features, classes)
+        head.weight, head.bias = network.fc.weight, network.fc.bias  # all methods start alike
+        network.fc = head
     return network
 
 

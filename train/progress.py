@@ -2,7 +2,7 @@
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
@@ -10,7 +10,8 @@ from time import monotonic
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
@@ -47,11 +48,49 @@ def read_metrics(run: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+class OverallProgress:
+    """One bar over several runs, with the time left for all of them."""
+
+    def __init__(self, costs: Sequence[float], epochs: int) -> None:
+        """``costs`` are those of an epoch of each run, in any unit."""
+        self.bar = Progress(
+            TextColumn("run {task.fields[number]}/{task.fields[runs]}  {task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:.0f} %"),
+            TimeRemainingColumn(),
+            speed_estimate_period=600,  # seconds; methods differ in speed
+        )
+        self.total, self.number, self.cost = sum(costs) * epochs, 0, 0.0
+        self.task = self.bar.add_task("", total=self.total, number=0, runs=len(costs))
+
+    def start_run(self, name: str, cost: float) -> None:
+        self.number, self.cost = self.number + 1, cost
+        self.bar.update(self.task, description=name, number=self.number)
+
+    def skip(self, epochs: int) -> None:
+        """Epochs that were done before say nothing about the speed of this machine now."""
+        self.total -= epochs * self.cost
+        self.bar.update(self.task, total=self.total)
+
+    def step(self, steps: int) -> None:
+        """One of an epoch's steps is done."""
+        self.bar.advance(self.task, self.cost / steps)
+
+
 class RunLog:
     """Shows and writes the progress of a run; does nothing unless ``enabled``."""
 
-    def __init__(self, run: Path, recipe: Recipe, *, done: int, enabled: bool) -> None:
+    def __init__(
+        self,
+        run: Path,
+        recipe: Recipe,
+        *,
+        done: int,
+        enabled: bool,
+        overall: OverallProgress | None = None,
+    ) -> None:
         self.run, self.recipe, self.done, self.enabled = run, recipe, done, enabled
+        self.overall = overall
         # Only the epochs that the checkpoint holds; later ones are repeated.
         self.rows = [row for row in read_metrics(run) if int(row["epoch"]) <= done]
         self.console = Console(stderr=True)
@@ -62,8 +101,11 @@ class RunLog:
             TextColumn("loss {task.fields[loss]:.3f} · pseudo-labelled {task.fields[kept]:.0%}"),
             TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
+        )
+        self.live = Live(
+            Group(*([overall.bar] if overall else []), self.bar),
             console=self.console,
-            disable=not enabled or not self.console.is_terminal,
+            refresh_per_second=4,
         )
         self.task = self.bar.add_task(
             "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=0.0, last=""
@@ -87,14 +129,17 @@ class RunLog:
                     highlight=False,
                     soft_wrap=True,
                 )
-            self.bar.start()
+            if self.overall:
+                self.overall.skip(self.done)
+            if self.console.is_terminal:
+                self.live.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.bar.stop()
+        self.live.stop()
 
     def start_epoch(self, epoch: int, steps: int) -> None:
-        self.epoch, self.started = epoch, monotonic()
+        self.epoch, self.steps, self.started = epoch, steps, monotonic()
         self.losses: list[float] = []
         self.offered = self.kept = 0.0
         self.bar.reset(self.task, total=steps)  # reset() with fields would drop the others
@@ -109,6 +154,8 @@ class RunLog:
         self.losses.append(loss)
         self.offered += offered
         self.kept += kept if offered else 0
+        if self.overall:
+            self.overall.step(self.steps)
         self.bar.update(
             self.task, advance=1, loss=float(np.mean(self.losses[-50:])), kept=self._kept_share()
         )

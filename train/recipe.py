@@ -48,7 +48,8 @@ class Recipe:
     blends: bool = True  # Eq. 2's synthetic faces
     ranking_weight: float = 1.0  # the paper's balancing scalar beta; 0 leaves Eq. 1 out
     # The paper's fixed margin for all pairs; the gap that the targets of face and blend have; the
-    # paper's margin on the face's own class; or RankMixup's loss on logits (train/losses.py).
+    # paper's margin on the face's own class; or RankMixup's loss on logits
+    # (train/methods/rank_o_tom.py).
     # All but "fixed" also blend faces with the same label, and smooth half of the seams.
     ranking: Literal["fixed", "targets", "class", "logits"] = "fixed"
     ranking_margin: float = 0.2  # delta; the paper gives the range 0.1 to 0.3
@@ -89,6 +90,7 @@ class Recipe:
     sizes: tuple[tuple[float, int], ...] = ()
     strength: Strength = field(default_factory=Strength)
     seed: int = 0
+    every: int = 1  # train on every n-th face of the data set, for runs on a small budget
 
     def __post_init__(self) -> None:
         if not 0 <= self.partners <= 1:

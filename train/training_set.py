@@ -22,6 +22,8 @@ def load_training_faces(
     check_count: bool = True,
 ) -> TrainingFaces:
     fer = load_dataset(recipe.dataset, folder, "train", check_count)
+    if recipe.every > 1:
+        fer = fer.subset(np.arange(0, len(fer), recipe.every))
     choose = validation_half(load_dataset(recipe.dataset, folder, "valid", check_count), "choose")
     assert fer.labels is not None
     assert choose.labels is not None

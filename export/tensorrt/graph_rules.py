@@ -14,16 +14,13 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, shape_inference
 
+# Each is in NVIDIA's table, without a restriction that our graphs could break.
+from rankotom_edge.model.graph_content import OPERATORS
+
 # 13 is the first with a scale for each channel; 20 is the last that ONNX Runtime quantizes and
 # TensorRT 10.0 parses.
 OPSETS = range(13, 21)
 QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
-# Each is in NVIDIA's table, without a restriction that our graphs could break.
-OPERATORS = {
-    "Add", "AveragePool", "Cast", "Clip", "Concat", "Constant", "Conv", "Div", "Flatten", "Gather",
-    "Gemm", "GlobalAveragePool", "Identity", "MatMul", "Max", "MaxPool", "Mul", "ReduceMean",
-    "Relu", "Reshape", "Softmax", "Split", "Squeeze", "Sub", "Transpose", "Unsqueeze", *QUANTIZERS,
-}  # fmt: skip
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
 TYPES = (*FLOATS, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL)
 

@@ -12,6 +12,7 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge import __version__
+from rankotom_edge.cli.analyze import analyze
 from rankotom_edge.cli.bench import bench
 from rankotom_edge.cli.calibrate import calibrate
 from rankotom_edge.cli.camera import camera
@@ -27,7 +28,7 @@ from rankotom_edge.cli.train import train
 from rankotom_edge.interrupts import install_end_handlers
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Live": (camera, replay),
+    "Live": (camera, replay, analyze),
     "Calibration": (calibrate, evaluate, drift),
     "Models": (models, export, train),
     "This machine": (doctor, bench),

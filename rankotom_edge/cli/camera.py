@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli.recording_options import RecordingOptions
 from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.stream_options import StreamOptions
 from rankotom_edge.cli.view_options import (
@@ -35,7 +36,6 @@ if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.readings.error_budget import ErrorBudget
 
 MODEL = "How faces are read"
-SESSIONS = "sessions"  # the r key records to this folder, unless --record names another
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,15 @@ class SourceOptions:
         None
     )
     fast: FastOption = False
+    max_pause: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            max=3600,
+            metavar="SECONDS",
+            help="The longest pause before a lost camera or stream is opened again.",
+        ),
+    ] = 10.0
 
     def check(self) -> None:
         if self.device is not None and self.source is not None:
@@ -85,22 +94,6 @@ class OutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help=(
-                "Record a session: the readings, without pictures. The r key records to the same "
-                "folder."
-            ),
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
-    record_video: Annotated[
-        bool,
-        typer.Option("--record-video", help="Record the pictures too.", rich_help_panel=OUTPUT),
-    ] = False
-
     summary: Annotated[
         Path | None,
         typer.Option(
@@ -125,12 +118,10 @@ class OutputOptions:
             raise typer.BadParameter("--summary-faces needs --summary FILE.png")
         if self.summary is not None:
             check_target(self.summary)
-        if self.record_video and self.record is None:
-            raise typer.BadParameter("--record-video needs --record DIR, the folder to record to")
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
+class ModelOptions:
     model: Annotated[
         str,
         typer.Option(
@@ -186,6 +177,17 @@ class ReadingOptions:
             rich_help_panel=MODEL,
         ),
     ] = "auto"
+
+    def error_budget(self) -> "ErrorBudget":
+        from rankotom_edge.readings.error_budget import ErrorBudget
+
+        each = parse_budget("--max-error-each", self.max_error_each)
+        overall = None if self.max_error is None else parse_budget("--max-error", self.max_error)
+        return ErrorBudget(each, overall)
+
+
+@dataclass(frozen=True)
+class ReadingOptions(ModelOptions):
     threads: Annotated[
         int,
         typer.Option(
@@ -201,13 +203,6 @@ class ReadingOptions:
         ),
     ] = False
 
-    def error_budget(self) -> "ErrorBudget":
-        from rankotom_edge.readings.error_budget import ErrorBudget
-
-        each = parse_budget("--max-error-each", self.max_error_each)
-        overall = None if self.max_error is None else parse_budget("--max-error", self.max_error)
-        return ErrorBudget(each, overall)
-
 
 def parse_budget(option: str, text: str) -> float:
     budget = parse_share(text)
@@ -222,6 +217,7 @@ def camera(
     view: ViewOptions,
     web: WebOptions,
     output: OutputOptions,
+    recording: RecordingOptions,
     streams: StreamOptions,
     reading: ReadingOptions,
 ) -> None:
@@ -238,6 +234,7 @@ def camera(
         return
     source.check()
     output.check()
+    recording.check()
     streams.check()
     budget = reading.error_budget()
     shown = view.resolve(output.json)
@@ -250,6 +247,8 @@ def camera(
         from rankotom_edge.live.key_actions import KeyActions
         from rankotom_edge.live.loop import Sink, Stop, run_loop
         from rankotom_edge.live.run_stats import RunStats
+        from rankotom_edge.live.service_manager import ServiceManager
+        from rankotom_edge.live.upkeep import Upkeep
         from rankotom_edge.publish.json_lines import json_lines
         from rankotom_edge.readings.drift_monitor import DriftMonitor
         from rankotom_edge.recording.recorder import Recorder, describe_session
@@ -263,7 +262,9 @@ def camera(
             stack.enter_context(port)
         # Before the model: the camera starts while it loads, and a missing camera shows at once.
         paced = shown != "none" and not source.fast
-        opened = stack.enter_context(open_source(source.name, paced=paced))
+        opened = stack.enter_context(
+            open_source(source.name, paced=paced, longest_delay=source.max_pause)
+        )
         classifier, notes = stack.enter_context(
             open_classifier(reading.model, reading.provider, reading.threads)
         )
@@ -297,15 +298,16 @@ def camera(
                 },
                 own=own,
             )
-            return Recorder(output.record or Path(SESSIONS), metadata, output.record_video)
+            return Recorder(recording.folder, metadata, recording.record_video)
 
         metrics = None if port is None else prometheus_metrics(artifact)
         sinks: list[Sink] = [] if metrics is None else [metrics]
         if output.json is not None:
             sinks.append(stack.enter_context(json_lines(output.json)))
-        snapshot = partial(save_snapshot, output.record or Path(), measured)
+        snapshot = partial(save_snapshot, recording.record or Path(), measured)
         actions = stack.enter_context(KeyActions(start_recording, snapshot))
-        if output.record is not None:
+        upkeep = Upkeep(actions, recording.retention(), tell)
+        if recording.record is not None:
             actions.toggle_recording()
         stats = RunStats(time.monotonic())
         streaming = shown == "none" and output.json is not None
@@ -335,7 +337,13 @@ def camera(
             else port.open_page(artifact, metrics, own)
         )
         stop = Stop(source.frames, source.seconds)
-        run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor)
+        duties = (stack.enter_context(ServiceManager()), upkeep)
+        run_loop(opened, reader, screen, actions, stats, stop, sinks, monitor, duties)
+
+
+def tell(words: str) -> None:
+    with suppress(OSError):  # the terminal is gone
+        print(f"note: {words}", file=sys.stderr, flush=True)
 
 
 def find_own(artifact: "Artifact", source: str, notes: list[str]) -> "SavedCalibration | None":

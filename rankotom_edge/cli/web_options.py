@@ -31,8 +31,9 @@ class PageOptions:
         typer.Option(
             metavar="HOST",
             help=(
-                "The address to serve on. Any other than this machine's own requires a token, "
-                r"which is part of the printed link. [dim]\[default: 127.0.0.1][/]"
+                "The address to serve on. 127.0.0.1 is open to every user of this machine; any "
+                "that other machines reach requires a token, which is part of the printed link. "
+                r"[dim]\[default: 127.0.0.1][/]"
             ),
             rich_help_panel=WEB,
         ),
@@ -47,11 +48,36 @@ class PageOptions:
             rich_help_panel=WEB,
         ),
     ] = None
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token",
+            help="Require a token on 127.0.0.1 too, where other users of this machine could look.",
+            rich_help_panel=WEB,
+        ),
+    ] = False
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Keep the token in this file, made if missing, so that the link stays the same.",
+            rich_help_panel=WEB,
+        ),
+    ] = None
+
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Serve over HTTPS, with this certificate (PEM).",
+            rich_help_panel=WEB,
+        ),
+    ] = None
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The certificate's key, unless it is in the same file.",
             rich_help_panel=WEB,
         ),
     ] = None
@@ -66,11 +92,14 @@ class PageOptions:
         with extra("web"):
             import rankotom_edge.publish.prometheus
             import rankotom_edge.views.web.view  # noqa: F401
-            from rankotom_edge.views.web.address import HOST, PORT, listen
+            from rankotom_edge.views.web.address import HOST, PORT, Access, listen
 
+        if self.tls_key is not None and self.tls_cert is None:
+            raise typer.BadParameter("--tls-key needs --tls-cert FILE, the certificate of the key")
+        access = Access(self.token, self.token_file, self.tls_cert, self.tls_key)
         host = HOST if self.host is None else self.host
         port = PORT if self.port is None else self.port
-        return ReservedPort(listen(host, port, self.token_file), video)
+        return ReservedPort(listen(host, port, access), video)
 
 
 @dataclass(frozen=True)
@@ -99,6 +128,8 @@ class ReservedPort(Closing):
         view = WebView(self._address, Site(measured, document, metrics, self._video))
         for link in self._address.links:
             print(f"The page: {link}", file=sys.stderr, flush=True)
+        for link in self._address.viewer_links:
+            print(f"Only to watch: {link}", file=sys.stderr, flush=True)
         return view
 
     def open_labelling_page(self, labelling: Labelling) -> None:

@@ -25,7 +25,7 @@ from rankotom_edge.faces.tracker import Tracker
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.geometry import Similarity
 from rankotom_edge.model.card import CropContract
-from rankotom_edge.sources.image_files import read_image
+from rankotom_edge.pictures import read_picture, shrink_to
 from rankotom_edge.sources.source_parser import IMAGE_SUFFIXES
 
 # From this many folders on, folders are people, as in LFW. Fewer may be emotions (8 in AffectNet,
@@ -33,6 +33,8 @@ from rankotom_edge.sources.source_parser import IMAGE_SUFFIXES
 MIN_PEOPLE = 12
 MAX_NAMED = 3  # photos in a note
 GREY = (128, 128, 128)
+# Pixels; the face that is looked for fills the picture, and a border makes it four times as large.
+LARGEST_WITH_BORDER = 4096
 
 
 class PhotoDetector(Closing):
@@ -68,10 +70,11 @@ def _detect(tracker: Tracker, photo: Image) -> tuple[Face, ...]:
 
 
 def _detect_with_border(tracker: Tracker, photo: Image) -> tuple[Face, ...]:
-    border = max(photo.shape[:2]) // 2
+    smaller, share = shrink_to(photo, LARGEST_WITH_BORDER)
+    border = max(smaller.shape[:2]) // 2
     sides = (border, border, border, border)
-    larger = cv2.copyMakeBorder(photo, *sides, cv2.BORDER_CONSTANT, value=GREY)
-    without_border = Similarity(1, -complex(border, border))
+    larger = cv2.copyMakeBorder(smaller, *sides, cv2.BORDER_CONSTANT, value=GREY)
+    without_border = Similarity(1 / share, -complex(border, border) / share)
     faces = _detect(tracker, np.asarray(larger, dtype=np.uint8))
     return tuple(face.transform(without_border) for face in faces)
 
@@ -165,8 +168,9 @@ def _collect(
     # With about one face a photo, the search ends after ``limit`` photos.
     for path in with_progress(spread_evenly(photos), min(len(photos), limit), title):
         photos_read += 1
-        photo = read_image(path)
-        if photo is None:
+        try:
+            photo = read_picture(path)
+        except RankotomError:
             unreadable.append(path)
             continue
         found = detector.detect(photo)

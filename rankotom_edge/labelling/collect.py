@@ -16,9 +16,9 @@ from rankotom_edge.frame import Image
 from rankotom_edge.labelling.episodes import Episodes
 from rankotom_edge.labelling.face import FaceToLabel
 from rankotom_edge.model.classifier import Classifier
+from rankotom_edge.pictures import read_picture
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.recording.session import Session
-from rankotom_edge.sources.image_files import read_image
 
 PICTURE = 192  # pixels of the picture for the person, each way; chosen by eye
 KEY_DIGITS = 16
@@ -97,8 +97,9 @@ def faces_of_photos(folder: Path, classifier: Classifier) -> list[FaceToLabel]:
     unreadable = 0
     with PhotoDetector() as detector:
         for path in with_progress(photos, len(photos), "finding faces"):
-            photo = read_image(path)
-            if photo is None:
+            try:
+                photo = read_picture(path)
+            except RankotomError:
                 unreadable += 1
                 continue
             group = path.relative_to(folder).as_posix()

@@ -6,9 +6,9 @@ that a face can be deleted by deleting its picture. All are private to their own
 
 import json
 import math
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ import numpy as np
 
 from calib.errors import RankotomError
 from calib.files import replace_file
+from calib.input_files import read_input
+from calib.json_fields import as_mapping, load_json
 from rankotom_edge.labelling.face import FaceToLabel
 from rankotom_edge.model.artifact import Artifact
-from rankotom_edge.sources.image_files import read_image
+from rankotom_edge.pictures import read_picture
 
 INDEX = "faces.jsonl"
 KEY = re.compile(r"[0-9a-f]{16}")
@@ -58,16 +60,10 @@ def holds_faces(folder: Path) -> bool:
 def read_kept_faces(folder: Path, artifact: Artifact) -> tuple[list[FaceToLabel], str]:
     """The faces whose picture is still there, and the source that they are of."""
     path = folder / INDEX
-    try:
-        if os.stat(path).st_size > MOST_BYTES:
-            raise RankotomError(f"{path} is larger than any that rankotom-edge writes.")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise RankotomError(f"Cannot read {path}: {error}.") from error
     faces, source = [], ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_input(path, MOST_BYTES).splitlines(), start=1):
         try:
-            saved = json.loads(line)
+            saved = as_mapping(load_json(line))
             key, model, source = (str(saved[name]) for name in ("key", "model", "source"))
             group, logits = str(saved["group"]), _logits(saved, len(artifact.card.labels))
             if not KEY.fullmatch(key):
@@ -82,8 +78,8 @@ def read_kept_faces(folder: Path, artifact: Artifact) -> tuple[list[FaceToLabel]
                 f"The faces in {folder} were read by another model. Calibrate that one (--model), "
                 "or collect faces again."
             )
-        picture = read_image(folder / f"{key}.png")
-        if picture is not None:
+        with suppress(RankotomError):  # deleted, as a person may ask for
+            picture = read_picture(folder / f"{key}.png")
             faces.append(FaceToLabel(key, group, picture, logits))
     return faces, source
 
@@ -94,7 +90,7 @@ def _line(face: FaceToLabel, about: dict[str, str]) -> str:
     return json.dumps(content, allow_nan=False) + "\n"
 
 
-def _logits(saved: dict[str, Any], labels: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _logits(saved: Mapping[str, Any], labels: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     if not isinstance(saved["logits"], list):
         raise ValueError("needs a list of logits")
     numbers = [float(each) for each in saved["logits"]]

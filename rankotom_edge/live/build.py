@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from rankotom_edge.faces.detector import FaceDetector
+from rankotom_edge.faces.second_pass import Detect
 from rankotom_edge.live.reader import Reader
 from rankotom_edge.model.artifact import load_artifact
 from rankotom_edge.model.classifier import Classifier, fastest_classifier
@@ -29,6 +31,21 @@ def open_classifier(
         yield classifier, [note for note in (fallback, warning) if note is not None]
 
 
+@dataclass(frozen=True)
+class Detectors:
+    near: Detect
+    far: Detect | None  # for faces that are too far away for ``near``
+
+
+@contextmanager
+def open_detectors(reach: Reach = "auto") -> Iterator[Detectors]:
+    """auto has one for near faces and one for far ones."""
+    with ExitStack() as stack:
+        near = stack.enter_context(FaceDetector("full" if reach == "full" else "short"))
+        far = stack.enter_context(FaceDetector("full")) if reach == "auto" else None
+        yield Detectors(near.detect, None if far is None else far.detect)
+
+
 @contextmanager
 def open_reader(
     classifier: Classifier,
@@ -37,15 +54,23 @@ def open_reader(
     stills: bool = False,
     own: SavedCalibration | None = None,
 ) -> Iterator[Reader]:
-    """With the detectors for ``reach``: auto has one for near faces and one for far ones."""
-    with ExitStack() as stack:
-        near = stack.enter_context(FaceDetector("full" if reach == "full" else "short"))
-        far = stack.enter_context(FaceDetector("full")) if reach == "auto" else None
-        yield Reader(
-            near.detect,
-            classifier,
-            budget or ErrorBudget(),
-            far=None if far is None else far.detect,
-            stills=stills,
-            own=own,
-        )
+    with open_detectors(reach) as detectors:
+        yield make_reader(classifier, detectors, budget, stills, own)
+
+
+def make_reader(
+    classifier: Classifier,
+    detectors: Detectors,
+    budget: ErrorBudget | None = None,
+    stills: bool = False,
+    own: SavedCalibration | None = None,
+) -> Reader:
+    """For one source: it remembers the faces."""
+    return Reader(
+        detectors.near,
+        classifier,
+        budget or ErrorBudget(),
+        far=detectors.far,
+        stills=stills,
+        own=own,
+    )

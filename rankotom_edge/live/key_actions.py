@@ -40,6 +40,7 @@ class KeyActions(Closing):
         self._absent = absent or {}
         self.controls = Controls(absent=tuple(self._absent))
         self.quit = False
+        self.warning: str | None = None  # shown whenever there is no notice
         self._record, self._snapshot = record, snapshot
         self._recording: Recording | None = None
         self._notice, self._notice_time = "", float("-inf")
@@ -78,6 +79,12 @@ class KeyActions(Closing):
         self.close()
         return f"recorded {folder}"
 
+    def begin_new_session(self) -> None:
+        """The recording goes on in another folder."""
+        assert self._record is not None
+        self.close()
+        self._recording = self._record()
+
     def save_snapshot(self, display: Display) -> str:
         if display.latest is None:
             return "nothing to save yet"
@@ -89,7 +96,7 @@ class KeyActions(Closing):
         self._notice, self._notice_time = words, now
 
     def notice(self, now: float) -> str | None:
-        return self._notice if now - self._notice_time < NOTICE_SECONDS else None
+        return self._notice if now - self._notice_time < NOTICE_SECONDS else self.warning
 
     def close(self) -> None:
         recording, self._recording = self._recording, None

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,8 +87,10 @@ def run_loop(
     stop: Stop,
     sinks: Sequence[Sink] = (),
     monitor: DriftMonitor | None = None,
+    duties: Sequence[Callable[[float], None]] = (),
 ) -> None:
-    """Runs until the source ends, the person quits, or ``stop`` is reached."""
+    """Runs until the source ends, the person quits, or ``stop`` is reached. ``duties`` are called
+    with the time at each turn, twenty times a second even without a frame."""
     latest: FrameReadings | None = None
     shown_state, shown_at = "playing", -math.inf
     history = History()
@@ -97,6 +99,8 @@ def run_loop(
     cv2.setNumThreads(1)
     while not (actions.quit or view.closed):
         interrupts.check()
+        for duty in duties:
+            duty(time.monotonic())
         if stop.is_reached(stats.frames, _elapsed_seconds(source, stats, latest)):
             break
         paused = actions.controls.paused

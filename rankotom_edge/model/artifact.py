@@ -3,26 +3,30 @@
 import hashlib
 import io
 import math
+import os
 import shlex
 import struct
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+
 from calib.errors import RankotomError
+from calib.input_files import expand_home, read_input
 from rankotom_edge.model.card import EXPORT_AGAIN, ModelCard
-from rankotom_edge.model.onnx_runtime import InferenceSession, open_session
+from rankotom_edge.model.graph_content import check_content
+from rankotom_edge.model.onnx_runtime import MOST_BYTES, InferenceSession, open_session, try_session
 
 EMBEDDED = Path(str(resources.files("rankotom_edge.model.embedded")))
 
 INPUT = "faces"
-LOGITS, PROBABILITIES, EVIDENCE = "logits", "probabilities", "evidence"
+OUTPUTS = LOGITS, PROBABILITIES, EVIDENCE = "logits", "probabilities", "evidence"
 # The initializer that divides the logits: a scalar in the graph, so that it can be changed without
 # torch or a second export.
 TEMPERATURE = "temperature"
-# The first bytes of the entry for a tensor whose weights are in another file (protobuf).
-EXTERNAL_DATA = b"\x0a\x08location"
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,8 @@ def _model_path(named: str) -> Path:
     embedded = embedded_models()
     if named in embedded:
         return embedded[named]
-    path = Path(named).expanduser()
-    if path.is_file():
+    path = expand_home(named)
+    if os.path.exists(path):  # also what is no file, for an error that says so
         return path
     known = f"embedded here: {', '.join(embedded)}" if embedded else "none is embedded here"
     raise RankotomError(f"There is no model {named!r}: no such file, and no such name ({known}).")
@@ -83,15 +87,15 @@ def embedded_models() -> dict[str, Path]:
 
 
 def read_artifact(path: Path) -> Artifact:
+    content = read_input(path, MOST_BYTES)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RankotomError(f"Cannot read the model {path}: {error.strerror}.") from error
-    try:
+        constants = check_content(content)
         # ONNX Runtime prints when a name in its error message is not valid text.
         with redirect_stdout(io.StringIO()):
-            session = open_session(path, optimise=False)
-        card = _read_card(session, content, path)
+            session = open_session(content, optimise=False)
+        card = _read_card(session, constants)
+    except RankotomError as error:
+        raise RankotomError(f"{path} is not a model of ours: {error}") from error
     except UnicodeDecodeError as error:
         raise RankotomError(f"{path} has text that is not valid UTF-8. {EXPORT_AGAIN}") from error
     return Artifact(
@@ -103,18 +107,11 @@ def read_artifact(path: Path) -> Artifact:
     )
 
 
-def _read_card(session: InferenceSession, content: bytes, path: Path) -> ModelCard:
-    try:
-        if EXTERNAL_DATA in content:
-            raise RankotomError(
-                "its weights are in another file, and ours hold everything. Save it in one file "
-                "(onnx.save without external data), or with: rankotom-edge export"
-            )
-        card = ModelCard.from_metadata(session.get_modelmeta().custom_metadata_map)
-        _check_graph(session, card)
-        _check_temperature(content, card)
-    except RankotomError as error:
-        raise RankotomError(f"{path} is not a model of ours: {error}") from error
+def _read_card(session: InferenceSession, constants: Mapping[str, bytes]) -> ModelCard:
+    card = ModelCard.from_metadata(session.get_modelmeta().custom_metadata_map)
+    _check_graph(session, card)
+    _check_temperature(constants.get(TEMPERATURE, b""), card)
+    _try_one_face(session, card)
     return card
 
 
@@ -149,17 +146,26 @@ def _check_graph(session: InferenceSession, card: ModelCard) -> None:
             )
 
 
-def _check_temperature(content: bytes, card: ModelCard) -> None:
-    """Finds the bytes that ``export.artifact_writer.set_temperature`` writes: a TensorProto's name
-    (field 8), then four bytes of raw data (field 9). To import onnx instead would take ten times as
-    long as to read the file, at every start of the camera."""
-    mark = b"\x42" + bytes([len(TEMPERATURE)]) + TEMPERATURE.encode() + b"\x4a\x04"
-    start = content.find(mark) + len(mark)
-    if start < len(mark) or start + 4 > len(content):
+def _check_temperature(stored: bytes, card: ModelCard) -> None:
+    """``stored``: as ``export.artifact_writer.set_temperature`` writes it."""
+    if len(stored) != 4:
         raise RankotomError(f"its graph has no temperature where ours have it. {EXPORT_AGAIN}")
-    (divisor,) = struct.unpack_from("<f", content, start)
+    (divisor,) = struct.unpack("<f", stored)
     if not math.isclose(divisor, card.temperature, rel_tol=1e-6):
         raise RankotomError(
             f"its card promises a temperature of {card.temperature:g}; its graph divides by "
             f"{divisor:g}. {EXPORT_AGAIN}"
         )
+
+
+def _try_one_face(session: InferenceSession, card: ModelCard) -> None:
+    """What a graph declares need not be what it does, or does in time."""
+    size, channels = card.crop.size, card.crop.channels
+    outputs = [each.name for each in session.get_outputs() if each.name in OUTPUTS]
+    answers = try_session(session, outputs, {INPUT: np.zeros((1, channels, size, size), np.uint8)})
+    for name, answer in zip(outputs, answers, strict=True):
+        if answer.shape[1:2] != (len(card.labels),):
+            raise RankotomError(
+                f"it answers a face with {name} of the shape {answer.shape}, and its card names "
+                f"{len(card.labels)} labels. {EXPORT_AGAIN}"
+            )

@@ -15,6 +15,7 @@ from typing import Any
 from calib.arrays import as_classes
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
+from calib.json_fields import count, load_json, text
 from rankotom_edge.faces.crop import Channels, Framing
 from rankotom_edge.model.target import TARGETS
 
@@ -45,7 +46,7 @@ class FacesUsed:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FacesUsed:
-        return cls(str(saved["name"]), int(saved["count"]), str(saved["sha256"]))
+        return cls(text(saved, "name"), count(saved, "count"), text(saved, "sha256"))
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _as_text(value: object) -> str:
 
 def _parse(name: str, text: str) -> Any:
     try:
-        return _PARSERS.get(name, str)(text)
+        return _PARSERS.get(name, _line)(text)
     except UNREADABLE as error:
         raise RankotomError(
             f"its {name} cannot be read: {_shorten(text)!r} ({error}). {EXPORT_AGAIN}"
@@ -187,20 +188,12 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _load_json(text: str) -> Any:
-    return json.loads(text, parse_float=_finite_number, parse_constant=_finite_number)
-
-
-def _finite_number(digits: str) -> float:
-    """Refuse Infinity, NaN and 1e999, which Python reads but cannot write as JSON."""
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"needs a finite number, not {digits}")
-    return number
+def _line(value: str) -> str:
+    return text({"text": value}, "text")
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    names = _load_json(text)
+    names = load_json(text)
     if not isinstance(names, list) or not names:
         raise ValueError("needs a list of names")
     return as_classes(names, len(names))
@@ -221,7 +214,7 @@ def _quantization(text: str) -> Mapping[str, Any]:
 
 
 def _targets(text: str) -> tuple[str, ...]:
-    names = _load_json(text)
+    names = load_json(text)
     if not (isinstance(names, list) and all(name in TARGETS for name in names)):
         raise ValueError(f"needs a list of {', '.join(TARGETS)}")
     return tuple(names)
@@ -235,7 +228,7 @@ def _temperature(text: str) -> float:
 
 
 def _offsets(text: str) -> tuple[float, ...]:
-    offsets = _load_json(text)
+    offsets = load_json(text)
     if not isinstance(offsets, list):
         raise ValueError("needs a list of numbers")
     _check_numbers(offsets)
@@ -253,7 +246,7 @@ def _flag(text: str) -> bool:
 
 
 def _record(text: str) -> Mapping[str, Any]:
-    record = _load_json(text)
+    record = load_json(text)
     if not isinstance(record, dict):
         raise ValueError("needs a JSON object")
     return record
@@ -279,7 +272,7 @@ _PARSERS = {
     "temperature": _temperature,
     "precision": _precision,
     "recipe": _recipe,
-    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in _load_json(text)),
+    "calibrated_on": lambda text: tuple(FacesUsed.from_json(used) for used in load_json(text)),
     "measured_on": lambda text: FacesUsed.from_json(_record(text)),
     "figures": lambda text: Evaluation.from_json(_record(text)),
     "targets": _targets,

@@ -14,10 +14,10 @@ from rankotom_edge.model.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES,
 from rankotom_edge.model.card import ModelCard
 from rankotom_edge.model.onnx_runtime import (
     PROVIDERS,
-    REFUSALS,
     Provider,
     open_session,
     providers_here,
+    run_session,
 )
 from rankotom_edge.model.target import is_made_for, needs_exact_arithmetic
 from rankotom_edge.model.tensorrt_cache import engines_folder, has_engines
@@ -68,7 +68,14 @@ class Classifier(Closing):
         self._check(faces)
         if len(faces) == 0:
             return self._empty_scores()
-        return Scores(*self._session.run(self._outputs, {INPUT: faces}))
+        scores = Scores(*run_session(self._session, self._outputs, {INPUT: faces}))
+        shape = (len(faces), len(self.artifact.card.labels))
+        if scores.logits.shape != shape or scores.probabilities.shape != shape:
+            raise RankotomError(
+                f"{self.artifact.card.name} answers {shape[0]} faces with probabilities of the "
+                f"shape {scores.probabilities.shape}, not {shape}. Export it again."
+            )
+        return scores
 
     def check_runs(self) -> None:
         """Classify one black face: a provider may load and still not run."""
@@ -80,9 +87,10 @@ class Classifier(Closing):
         crop = self.artifact.card.crop
         try:
             self.classify(np.zeros((1, crop.channels, crop.size, crop.size), np.uint8))
-        except REFUSALS as error:
-            reason = str(error).strip().splitlines()[0]
-            raise RankotomError(f"The {self.provider} provider does not run: {reason}") from error
+        except RankotomError as error:
+            if isinstance(self._session, Engine):
+                raise
+            raise RankotomError(f"The {self.provider} provider does not run: {error}") from error
 
     def close(self) -> None:
         if isinstance(self._session, Engine):

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.arrays import FloatArray
+from calib.arrays import FloatArray, as_classes
+from calib.json_fields import as_list, as_mapping, count, number, share, text_or_none
 from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.quality import REASONS, UNREADABLE, Quality
 from rankotom_edge.faces.tracker import TrackedFace
@@ -19,6 +20,7 @@ from rankotom_edge.readings.blend import Blend, find_blend, make_blend
 from rankotom_edge.readings.prediction_set import SetRule
 
 Verdict: TypeAlias = Literal["sure", "unsure"]
+FARTHEST = 1e6  # pixels from the corner of a picture, in a stored reading
 POINTS = ("left_eye", "right_eye", "nose", "mouth")
 
 # Hysteresis, so that a headline does not flicker at a threshold; chosen by eye. "Sure" has none
@@ -107,34 +109,53 @@ class Reading:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Reading:
         """As it was recorded: the verdict is not computed again."""
-        labels = tuple(saved["probabilities"])
-        probabilities = np.array([saved["probabilities"][name] for name in labels], np.float64)
-        points = {name: (float(x), float(y)) for name, (x, y) in saved["points"].items()}
+        labels = as_classes([*as_mapping(saved["probabilities"])], len(saved["probabilities"]))
+        probabilities, raw = (
+            np.array([share(as_mapping(saved[bars]), name) for name in labels], np.float64)
+            for bars in ("probabilities", "raw")
+        )
+        if not labels:
+            raise ValueError("it has no probabilities")
+        points = {name: _pixels(saved["points"][name], 2) for name in POINTS}
         blend = None
         if saved["blend"] is not None:
-            first, second = (labels.index(name) for name in saved["blend"])
+            first, second = (labels.index(name) for name in as_list(saved["blend"]))
             blend = make_blend(labels, probabilities, first, second)
-        x, y, width, height = (float(number) for number in saved["box"])
-        quality = Quality(score=saved["quality"], **saved["quality_parts"])
-        mass, rule = saved.get("set_mass"), None
-        if mass is not None:
-            rule = SetRule(float(mass), float(saved["set_coverage"]))
-        named = saved["reason"] if saved["reason"] in REASONS.values() else None
+        x, y, width, height = _pixels(saved["box"], 4)
+        if min(width, height) < 0:
+            raise ValueError(f"its box is {width} x {height}")
+        parts = as_mapping(saved["quality_parts"])
+        quality = Quality(share(saved, "quality"), **{name: share(parts, name) for name in parts})
+        rule = None
+        if saved.get("set_mass") is not None:
+            rule = SetRule(share(saved, "set_mass"), share(saved, "set_coverage"))
+        reason, verdict = text_or_none(saved, "reason"), saved["verdict"]
+        if verdict not in ("sure", "unsure"):
+            raise ValueError(f"its verdict is {verdict!r:.40}")
+        named = reason if reason in REASONS.values() else None
         return cls(
-            track=int(saved["track"]),
-            face=Face((x, y, width, height), **points, score=float(saved["score"])),
+            track=count(saved, "track"),
+            face=Face((x, y, width, height), **points, score=share(saved, "score")),
             quality=quality,
             labels=labels,
             probabilities=probabilities,
-            raw=np.array([saved["raw"][name] for name in labels], np.float64),
+            raw=raw,
             blend=blend,
-            verdict=saved["verdict"],
-            reason=saved["reason"],
-            needed=float(saved["needed"]),
+            verdict=verdict,
+            reason=reason,
+            needed=share(saved, "needed"),
             poor=named or quality.reason,
-            unreadable=saved.get("unreadable", named),  # before, every poor crop was unreadable
+            # Before, every poor crop was unreadable.
+            unreadable=text_or_none(saved, "unreadable") if "unreadable" in saved else named,
             set_rule=rule,
         )
+
+
+def _pixels(saved: object, count: int) -> Any:
+    found = tuple(number({"a place": at}, "a place") for at in as_list(saved))
+    if len(found) != count or not all(abs(at) <= FARTHEST for at in found):
+        raise ValueError(f"{saved!r:.80} is not {count} numbers of pixels")
+    return found
 
 
 def read_expression(

@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
-import numpy as np
 
 from calib.errors import RankotomError
+from calib.input_files import open_input
 from rankotom_edge.frame import Image
+from rankotom_edge.pictures import decode_picture
 
 # Chosen by eye, high enough that a face cropped from the video reads as it did live.
 JPEG_QUALITY = 95
 END_OF_IMAGE = b"\xff\xd9"
+MOST_BYTES = 2**40  # mapped, not read; a day of video may have hundreds of gigabytes
 
 
 def encode_jpeg(image: Image) -> bytes:
@@ -27,11 +29,7 @@ def encode_jpeg(image: Image) -> bytes:
 def read_mjpeg(path: Path) -> Iterator[Image]:
     """Splits at the end markers, which cannot occur inside an image: JPEG writes a 0 after every
     0xff of its data. An image without an end was cut off, and is left out."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise RankotomError(f"Cannot read {path}: {error.strerror}.") from error
-    with file:
+    with open_input(path, MOST_BYTES) as file:
         if os.fstat(file.fileno()).st_size == 0:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as stream:
@@ -43,7 +41,7 @@ def read_mjpeg(path: Path) -> Iterator[Image]:
 
 
 def _decode(jpeg: bytes, path: Path) -> Image:
-    image = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
-    if image is None:
-        raise RankotomError(f"{path} is damaged: an image in it cannot be decoded.")
-    return np.asarray(image, dtype=np.uint8)
+    try:
+        return decode_picture(jpeg)
+    except RankotomError as error:
+        raise RankotomError(f"{path} is damaged: an image in it cannot be read: {error}") from error

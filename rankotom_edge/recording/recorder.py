@@ -4,6 +4,7 @@ The files are those of ``session``, readable by their owner alone: faces are per
 """
 
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -79,6 +80,8 @@ class Recorder(Closing):
         self.folder = _new_folder(parent, datetime.fromisoformat(str(metadata["started"])))
         try:
             self._readings = self._open(READINGS)
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(self._readings, fcntl.LOCK_EX | fcntl.LOCK_NB)  # see retention
             self._video = self._open(VIDEO) if video else None
             self._write_metadata()
         except OSError as error:
@@ -105,6 +108,10 @@ class Recorder(Closing):
 
     def close(self) -> None:
         """Marks the session complete; does nothing the second time or after an error."""
+        with delay_interrupts():
+            self._finish()
+
+    def _finish(self) -> None:
         if not self._files:
             return
         self._close_files()

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Generator
 from dataclasses import replace
 
+import cv2
+
 from calib.errors import RankotomError
 from rankotom_edge.faces.crop import crop
 from rankotom_edge.frame import Frame
@@ -21,8 +23,8 @@ class SessionClip(Clip):
 
     def __init__(self, session: Session) -> None:
         self.name = f"replay of {session.metadata['source']}, {session.metadata['started']}"
-        self.still = bool(session.metadata.get("still", False))
-        self.photographs = bool(session.metadata.get("photographs", False))
+        self.still = session.metadata["still"]
+        self.photographs = session.metadata["photographs"]
         self.fps = session.metadata["fps"]
         self.remark = None if session.complete else "the recording was cut off"
         self.readings: deque[FrameReadings] = deque()
@@ -53,7 +55,7 @@ class SessionClip(Clip):
                 replace(reading, crop=crop(image, reading.face, framing, size, channels))
                 for reading in recorded.readings
             )
-        except (ArithmeticError, ValueError) as error:
+        except (ArithmeticError, ValueError, RankotomError, cv2.error) as error:
             raise RankotomError(
                 f"A face in frame {recorded.frame.index} of {self._session.folder / READINGS} "
                 f"cannot be cropped ({error!r}). It was changed or damaged."
@@ -66,8 +68,7 @@ class RecordedReader:
 
     def __init__(self, session: Session, clip: SessionClip) -> None:
         self.model, self.precision = session.model.name, session.model.precision
-        own = session.metadata.get("calibration")
-        self.calibration = str(own.get("words")) if isinstance(own, dict) else None
+        self.calibration = session.calibration
         self._clip = clip
 
     def read(self, frame: Frame) -> FrameReadings:

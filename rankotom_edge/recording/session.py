@@ -6,19 +6,32 @@
 """
 
 import itertools
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
+from calib.arrays import as_classes
 from calib.errors import RankotomError
 from calib.evaluation import Evaluation
+from calib.input_files import MEGABYTE, open_input, read_input
+from calib.json_fields import (
+    as_list,
+    as_mapping,
+    count,
+    count_or_none,
+    flag,
+    load_json,
+    number,
+    number_or_none,
+    text,
+)
 from rankotom_edge.frame import Frame, Image
-from rankotom_edge.model.card import CropContract, MeasuredModel
+from rankotom_edge.model.card import UNREADABLE, CropContract, MeasuredModel
+from rankotom_edge.pictures import MOST_VIDEO_PIXELS, check_size
 from rankotom_edge.readings.frame_readings import FrameReadings, Latency
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.recording.mjpeg import read_mjpeg
@@ -26,8 +39,17 @@ from rankotom_edge.recording.mjpeg import read_mjpeg
 FORMAT = 1
 METADATA, READINGS, VIDEO = "metadata.json", "readings.jsonl", "video.mjpeg"
 PREFIX = "session-"
-REQUIRED = ("source", "started", "fps", "video", "complete")
-REQUIRED_OF_MODEL = ("name", "precision", "labels")
+FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
+    "source": text,
+    "started": text,
+    "fps": number_or_none,
+    "frames": count_or_none,
+    "still": flag,
+    "photographs": flag,
+}
+MOST_BYTES, MOST_READINGS = 16 * MEGABYTE, 2**40  # of the metadata; of the readings, read by line
+MOST_LINE = MEGABYTE  # a thousand faces
+LONGEST = 1e9  # seconds of a recording: thirty years
 # Early sessions recorded only the framing; every embedded model then took this crop.
 EARLY_CROP = {"size": 48, "channels": 1}
 
@@ -46,15 +68,17 @@ class Session:
     has_video: bool
     size: tuple[int, int]  # width, height
     model: MeasuredModel  # that read it
+    calibration: str | None  # the user's own, in words
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self) -> Iterator[Mapping[str, Any]]:
         """The JSON of every frame, without a cut-off last one."""
-        with _open(self.folder / READINGS) as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
+        path = self.folder / READINGS
+        with open_input(path, MOST_READINGS) as file:
+            for place, line in enumerate(iter(lambda: file.readline(MOST_LINE), b""), start=1):
+                if not line.endswith(b"\n") and len(line) < MOST_LINE:
                     return
-                with _explain_damage(file.name, number):
-                    frame = json.loads(line, parse_constant=_reject_constant)
+                with _explain_damage(path, place):
+                    frame = as_mapping(load_json(line))
                 yield frame
 
     def images(self) -> Iterator[Image]:
@@ -66,9 +90,9 @@ class Session:
 
     def frames(self) -> Iterator[FrameReadings]:
         """Every frame that has both its readings and, with video, its image."""
-        for number, (line, image) in enumerate(zip(self.lines(), self.images(), strict=False), 1):
-            with _explain_damage(self.folder / READINGS, number):
-                readings = _frame_readings(line, image)
+        for place, (line, image) in enumerate(zip(self.lines(), self.images(), strict=False), 1):
+            with _explain_damage(self.folder / READINGS, place):
+                readings = _frame_readings(line, image, self.model.labels)
             yield readings
 
 
@@ -76,25 +100,23 @@ def read_session(folder: Path) -> Session:
     """``folder`` is a session, or a folder that holds a single one."""
     folder = _session_folder(folder)
     path = folder / METADATA
-    with _open(path) as file, _explain_damage(path):
-        metadata = json.load(file)
-        if int(metadata["format"]) > FORMAT:
+    content = read_input(path, MOST_BYTES)
+    with _explain_damage(path):
+        metadata = as_mapping(load_json(content))
+        if count(metadata, "format") > FORMAT:
             raise RankotomError(
                 f"The session {folder} is of format {metadata['format']}, and this version reads "
                 f"up to {FORMAT}. Update rankotom-edge."
             )
-        missing = [name for name in REQUIRED if name not in metadata]
-        missing += [name for name in REQUIRED_OF_MODEL if name not in metadata["model"]]
-        if missing:
-            raise ValueError(f"no {', '.join(missing)}")
-        width, height = metadata["size"] or EMPTY_SIZE
+        own = metadata.get("calibration")
         session = Session(
             folder=folder,
-            metadata=metadata,
-            complete=bool(metadata["complete"]),
-            has_video=bool(metadata["video"]),
-            size=(int(width), int(height)),
-            model=_measured_model(metadata["model"]),
+            metadata={**metadata, **{name: read(metadata, name) for name, read in FIELDS.items()}},
+            complete=flag(metadata, "complete"),
+            has_video=flag(metadata, "video"),
+            size=_size(metadata),
+            model=_measured_model(as_mapping(metadata["model"])),
+            calibration=None if own is None else text(as_mapping(own), "words"),
         )
     expected = (READINGS, VIDEO) if session.has_video else (READINGS,)
     missing = [name for name in expected if not (folder / name).is_file()]
@@ -103,22 +125,41 @@ def read_session(folder: Path) -> Session:
     return session
 
 
+def _size(metadata: Mapping[str, Any]) -> tuple[int, int]:
+    if metadata["size"] is None:
+        return EMPTY_SIZE
+    width, height = (count({"size": side}, "size") for side in as_list(metadata["size"]))
+    if not (width and height):
+        raise ValueError(f"the size is {width} x {height}")
+    check_size(width, height, MOST_VIDEO_PIXELS)
+    return width, height
+
+
 def _measured_model(saved: Mapping[str, Any]) -> MeasuredModel:
     return MeasuredModel(
-        name=str(saved["name"]),
-        precision=str(saved["precision"]),
-        labels=tuple(saved["labels"]),
+        name=text(saved, "name"),
+        precision=text(saved, "precision"),
+        labels=as_classes(as_list(saved["labels"]), len(as_list(saved["labels"]))),
         crop=CropContract.from_json({**EARLY_CROP, **saved}),
         evaluation=Evaluation.from_json(saved["figures"]),
     )
 
 
-def _frame_readings(line: Mapping[str, Any], image: Image) -> FrameReadings:
-    time, latency = float(line["time"]), line["latency_ms"]
+def _frame_readings(
+    line: Mapping[str, Any], image: Image, labels: tuple[str, ...]
+) -> FrameReadings:
+    time, latency = number(line, "time"), as_mapping(line["latency_ms"])
+    if not 0 <= time <= LONGEST:
+        raise ValueError(f"time is {time}")
+    readings = tuple(Reading.from_json(as_mapping(face)) for face in as_list(line["faces"]))
+    if any(reading.labels != labels for reading in readings):
+        raise ValueError(f"a face has other labels than {', '.join(labels)}")
     return FrameReadings(
-        frame=Frame(image, index=int(line["frame"]), time=time, captured=time),
-        readings=tuple(Reading.from_json(face) for face in line["faces"]),
-        latency=Latency(latency["detect"], latency["classify"], latency["total"]),
+        frame=Frame(image, index=count(line, "frame"), time=time, captured=time),
+        readings=readings,
+        latency=Latency(
+            number_or_none(latency, "detect"), number(latency, "classify"), number(latency, "total")
+        ),
     )
 
 
@@ -141,25 +182,14 @@ def _session_folder(folder: Path) -> Path:
     )
 
 
-def _open(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise RankotomError(f"Cannot read {path}: {error.strerror}.") from error
-
-
-def _reject_constant(constant: str) -> float:
-    """Python reads NaN and Infinity, which JSON does not have."""
-    raise ValueError(f"{constant} is no number")
-
-
 @contextmanager
 def _explain_damage(path: Path | str, line: int | None = None) -> Iterator[None]:
     """Turns what damaged JSON causes into an error that names the file and the line."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except UNREADABLE as error:
         where = path if line is None else f"Line {line} of {path}"
         raise RankotomError(
-            f"{where} is not as rankotom-edge writes it ({error!r}). It was changed or damaged."
+            f"{where} is not as rankotom-edge writes it ({error!r:.200}). It was changed or "
+            "damaged."
         ) from error

@@ -44,7 +44,7 @@ class CancellableOpen:
     def _open(self) -> None:
         try:
             capture = self._open_capture()
-        except (cv2.error, MemoryError) as error:
+        except Exception as error:
             self._error = error
         else:
             with self._lock:

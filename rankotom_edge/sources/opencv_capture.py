@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankotom_edge.frame import Image
+from rankotom_edge.pictures import MOST_VIDEO_PIXELS, check_size
 
 # Timeouts in seconds, chosen by eye. A camera on Wi-Fi may stall for a second or two, and after a
 # read that timed out FFmpeg has to connect again, so these are long. close() does not wait.
@@ -103,7 +104,11 @@ def plausible_fps(reported: float) -> float | None:
 
 
 def retrieve_image(capture: cv2.VideoCapture) -> Image | None:
-    """The image that was grabbed; None if it is damaged."""
+    """The image that was grabbed; None if it is damaged, RankotomError if it is too large."""
+    width, height = (
+        int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
+    )
+    check_size(width, height, MOST_VIDEO_PIXELS)
     try:
         complete, image = capture.retrieve()
         return to_bgr(to_8_bit(np.asarray(image))) if complete else None

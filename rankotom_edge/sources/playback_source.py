@@ -7,9 +7,6 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 
-import cv2
-
-from calib.errors import RankotomError
 from rankotom_edge.frame import Frame, Image
 from rankotom_edge.sources.frame_queue import FrameQueue
 from rankotom_edge.sources.source import Clock, Source, State, reading_error
@@ -36,10 +33,21 @@ class Clip(ABC):
     photographs = False
     fps: float | None = None  # known once the first image was read
     remark: str | None = None  # what is wrong with the clip, as far as it was read
+    done: float | None = None  # share of the clip that was read, where its length is known
 
     @abstractmethod
     def images(self) -> Generator[TimedImage, None, None]:
         """At least one, or RankotomError. Runs in the decoding thread."""
+
+    def frames(self, clock: Clock = time.monotonic) -> Generator[Frame, None, None]:
+        """The same as frames, decoded as they are asked for."""
+        try:
+            with closing(self.images()) as images:
+                for count, timed in enumerate(images):
+                    index = count if timed.index is None else timed.index
+                    yield Frame(timed.image, index, timed.time, captured=clock())
+        except Exception as error:  # whatever a decoder raises
+            raise reading_error(error, self.name) from error
 
 
 class PlaybackPace:
@@ -113,14 +121,12 @@ class PlaybackSource(Source):
 
     def _decode(self) -> None:
         try:
-            with closing(self._clip.images()) as images:
-                for count, timed in enumerate(images):
-                    index = count if timed.index is None else timed.index
-                    frame = Frame(timed.image, index, timed.time, captured=self._clock())
+            with closing(self._clip.frames(self._clock)) as frames:
+                for frame in frames:
                     frame.prepare()
                     if not self._queue.put(frame):
                         return
-        except (RankotomError, OSError, cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:
             self._queue.finish()

@@ -20,9 +20,8 @@ from rankotom_edge.sources.opencv_capture import (
 from rankotom_edge.sources.source import Clock, Source, State, reading_error
 
 # Seconds. All chosen by eye.
-FIRST_DELAY, LONGEST_DELAY = 0.5, 10.0  # before a lost source is opened again
+FIRST_DELAY, LONGEST_DELAY = 0.5, 10.0  # before a lost source is opened again, unless told
 FIRST_IMAGE_DELAY = 0.1  # before a source that has not given an image yet is opened again
-STEADY = 5.0  # playing this long resets the delay to the first, short one
 # How long close() waits for a device that does not answer; opening a stream is usually given up by
 # then.
 CLOSE_WITHIN = GRACE + 0.5
@@ -30,9 +29,9 @@ CLOSE_WITHIN = GRACE + 0.5
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
-def retry_delay(attempt: int) -> float:
+def retry_delay(attempt: int, longest: float = LONGEST_DELAY) -> float:
     """0.5, 1, 2, 4, 8, 10, 10, … seconds before the first, second, … attempt."""
-    return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(attempt - 1, 10)))
+    return float(min(longest, FIRST_DELAY * 2 ** min(attempt - 1, 10)))
 
 
 def lost_words(attempt: int, seconds: float) -> str:
@@ -46,7 +45,8 @@ class ReconnectingSource(Source):
 
     ``open_capture`` returns an OpenCV capture, open or not; ``open_error`` explains why it did not
     open. A source may open and have no image for ``patience`` seconds (FFmpeg itself searches for
-    at most 7 s).
+    at most 7 s). After a loss it is opened again after up to ``longest_delay`` seconds, and after
+    the shortest delay if it has played longer than the last one took.
     """
 
     live = True
@@ -58,8 +58,10 @@ class ReconnectingSource(Source):
         open_error: Callable[[], RankotomError],
         clock: Clock = time.monotonic,
         patience: float = 0.0,
+        longest_delay: float = LONGEST_DELAY,
     ) -> None:
         self.name = name
+        self._longest_delay = longest_delay
         self._patience = patience
         self._open_capture = open_capture
         self._open_error = open_error
@@ -113,14 +115,14 @@ class ReconnectingSource(Source):
             attempt = 0
             while self._is_wanted():
                 attempt += 1
-                delay = retry_delay(attempt)
+                delay = retry_delay(attempt, self._longest_delay)
                 self._attempt_at = self._clock() + delay
                 self._attempt = attempt
                 if self._closing.wait(delay):
                     return
-                if self._play() > STEADY:
+                if self._play() > delay:  # it was worth opening: it is not dead, it drops out
                     attempt = 0
-        except (cv2.error, MemoryError) as error:
+        except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:
             self._queue.finish()

@@ -50,4 +50,6 @@ def reading_error(error: Exception, name: str) -> RankotomError:
     if isinstance(error, OSError) and error.strerror:
         return RankotomError(f"{error.filename or name} cannot be read: {error.strerror}.")
     message = str(error).strip() or type(error).__name__
-    return RankotomError(f"{name} cannot be read any further: {message.splitlines()[0]}")
+    ended = RankotomError(f"{name} cannot be read any further: {message.splitlines()[0]}")
+    ended.__cause__ = error  # for --debug
+    return ended

@@ -4,13 +4,13 @@ import glob
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, printable
 from rankotom_edge.sources.passwords import hide_password
 
 Kind = Literal["demo", "camera", "csi", "pipeline", "stream", "video", "images"]
@@ -37,6 +37,21 @@ class SourceSpec:
 
 
 def parse_source(text: str) -> SourceSpec:
+    spec = _parse(text)
+    # OpenCV crashes on other names; Python reads images itself.
+    if spec.kind != "images" and not _is_utf8(spec.target):
+        raise RankotomError(f"The name {printable(text)} is not UTF-8 text. Rename the file.")
+    return replace(spec, name=printable(spec.name))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _parse(text: str) -> SourceSpec:
     """A bare number is always a camera and ``demo`` the demo (files are ``./0`` and ``./demo``).
     After these, an existing path wins, even if it looks like a pipeline, a URL or a glob."""
     given = text.strip()

@@ -1,13 +1,17 @@
 """Plays a video or GIF file."""
 
 import math
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import cv2
 
 from calib.errors import RankotomError
+from calib.input_files import open_input
 from rankotom_edge.sources.opencv_capture import open_video, releasing, reported_fps, retrieve_image
 from rankotom_edge.sources.playback_source import Clip, TimedImage
+from rankotom_edge.sources.sampling import Sampling
 
 DEFAULT_FPS = 25.0  # FFmpeg's default too, for a file that gives no rate
 LONGEST_GAP = 10.0  # seconds between two frames; a longer one is a broken time stamp. By eye
@@ -15,9 +19,11 @@ COMPLETE = 0.95  # share of the announced frames; Matroska only estimates their 
 
 
 class VideoFile(Clip):
-    def __init__(self, path: str, name: str) -> None:
+    """``wanted``: frames a second; the others are skipped before they cost much."""
+
+    def __init__(self, path: str, name: str, wanted: float | None = None) -> None:
         self.name = name
-        self._path = path
+        self._path, self._wanted = path, wanted
 
     def images(self) -> Generator[TimedImage, None, None]:
         _check_readable(self._path)
@@ -26,11 +32,15 @@ class VideoFile(Clip):
             announced = capture.get(cv2.CAP_PROP_FRAME_COUNT)
             interval = 1 / (self.fps or DEFAULT_FPS)
             read, decoded, time, stamp = 0, 0, 0.0, 0.0
+            sampling = Sampling(self._wanted)
             while capture.grab():
                 previous, stamp = stamp, capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
                 if read:
                     time += seconds_between(previous, stamp, interval)
                 read += 1
+                self.done = min(1.0, read / announced) if announced > 0 else None
+                if not sampling.takes(time):
+                    continue
                 image = retrieve_image(capture)
                 if image is not None:
                     yield TimedImage(image, time, read - 1)
@@ -58,10 +68,7 @@ def is_cut_off(read: int, lasted: float, announced: float, interval: float) -> b
 
 
 def _check_readable(path: str) -> None:
-    try:
-        with open(path, "rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise RankotomError(f"Cannot read the video {path}: {error.strerror}.") from error
+    with open_input(Path(path), most=sys.maxsize) as file:
+        empty = not file.read(1)
     if empty:
         raise RankotomError(f"{path} is empty: there is no video in it.")

@@ -201,7 +201,7 @@ def test_a_missing_field_is_named(missing: str) -> None:
         ({"nll": "low"}, "nll is 'low', not a number"),
         ({"brier": float("nan")}, "brier is nan"),
         ({"brier": 10**400}, "brier is 1000"),
-        ({"n": -1}, "n is -1, not a number of faces"),
+        ({"n": -1}, "n is -1, not a count"),
         ({"accuracy": 2}, "accuracy is not a share"),
         ({"intervals": {**SMALLEST["intervals"], "ece": None}}, "ece is not a share"),
         ({"intervals": {**SMALLEST["intervals"], "ece": [0.3, 0.2]}}, "ends before it starts"),

@@ -194,5 +194,5 @@ def test_a_label_too_large_for_an_integer_is_refused_without_a_warning(tmp_path:
 def test_an_unknown_suffix_and_a_missing_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(RankotomError, match=r"expected a file that ends in \.npz or \.csv"):
         read_predictions(tmp_path / "predictions.pkl")
-    with pytest.raises(RankotomError, match=r"There is no predictions file .*gone\.npz"):
+    with pytest.raises(RankotomError, match=r"Cannot read .*gone\.npz: No such file"):
         read_predictions(tmp_path / "gone.npz")

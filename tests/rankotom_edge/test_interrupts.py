@@ -19,7 +19,7 @@ def _restore_handlers() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    interrupts._interrupted = False
+    interrupts._interrupted_at = None
 
 
 @pytest.mark.parametrize("number", END_SIGNALS)
@@ -49,6 +49,18 @@ def test_an_interrupt_waits_until_an_import_is_done() -> None:
         import_it()
     assert imported == ["whole"]
     assert signal.getsignal(signal.SIGINT) is interrupts._interrupt
+
+
+def test_a_second_signal_at_once_does_not_interrupt_the_closing_and_a_later_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install_end_handlers()
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
+    monkeypatch.setattr(interrupts, "SAME_WISH", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_swallowed_interrupt_is_raised_again_in_the_loop() -> None:

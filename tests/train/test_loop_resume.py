@@ -15,10 +15,14 @@ from torch import Tensor
 from calib.errors import RankotomError
 from train.batches import TrainingFaces
 from train.checkpoint import load_checkpoint
-from train.loop import train
+from train.loop import train, update_average
+from train.methods.registry import METHODS
+from train.methods.settings import MethodName, ScnSettings
 from train.progress import read_metrics
 from train.ranks import Ranks
 from train.recipe import Recipe
+
+RELABELLING = ScnSettings(relabel_from=0.0, relabel_margin=0.0)  # from the first epoch on
 
 
 def weights(run: Path) -> dict[str, Tensor]:
@@ -121,6 +125,62 @@ def test_a_run_with_damaged_faces_and_ranking_by_targets_resumes_with_the_same_b
     changed = replace(recipe, **changes | {"ranking": "fixed"})
     train(changed, faces, tmp_path / "fixed", alone)
     assert not same(tmp_path / "whole", tmp_path / "fixed")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_of_any_method_that_is_stopped_in_an_epoch_resumes_with_the_same_bits(
+    method: MethodName,
+    recipe: Recipe,
+    faces: TrainingFaces,
+    alone: Ranks,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recipe = replace(recipe, method=method, scn=RELABELLING)
+    train(recipe, faces, tmp_path / "whole", alone)
+    steps = iter(range(5))
+
+    def stop(*given: Any) -> None:
+        if next(steps, None) is None:  # the second step of the second epoch
+            raise KeyboardInterrupt
+        update_average(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("train.loop.update_average", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, faces, tmp_path / "stopped", alone)
+    assert load_checkpoint(tmp_path / "stopped" / "checkpoint.safetensors").epoch == 1
+    torch.manual_seed(99)
+    train(recipe, faces, tmp_path / "stopped", alone)
+    assert same(tmp_path / "whole", tmp_path / "stopped")
+    assert rows_without_time(tmp_path / "whole") == rows_without_time(tmp_path / "stopped")
+
+
+def test_a_run_that_is_killed_after_scn_changed_labels_ends_with_the_same_bits(
+    recipe: Recipe,
+    faces: TrainingFaces,
+    alone: Ranks,
+    tmp_path: Path,
+    start_training: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    settings = (
+        "import __main__; from dataclasses import replace\n"
+        "from train.methods.settings import ScnSettings\n"
+        f"__main__.BASE = replace(__main__.BASE, method='scn', scn={RELABELLING})\n"
+    )
+    died = start_training(tmp_path / "killed", {}, settings + DIE_AT_STEP.format(step=6))
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    changed = weights(tmp_path / "killed")["labels"]
+    assert not torch.equal(changed, torch.from_numpy(faces.labels))
+    recipe = replace(recipe, method="scn", scn=RELABELLING)
+    train(recipe, faces, tmp_path / "killed", alone)
+    train(recipe, faces, tmp_path / "whole", alone)
+    assert same(tmp_path / "whole", tmp_path / "killed")
+    # What the next epoch learns depends on them.
+    kept = replace(recipe, scn=replace(RELABELLING, relabel_from=1.0))
+    train(kept, faces, tmp_path / "kept", alone)
+    ours, theirs = weights(tmp_path / "whole"), weights(tmp_path / "kept")
+    assert not torch.equal(ours["network.fc.weight"], theirs["network.fc.weight"])
 
 
 def test_a_finished_run_is_not_changed(

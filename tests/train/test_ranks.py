@@ -76,7 +76,10 @@ def one_step(ranks: Ranks, recipe: Recipe, faces: TrainingFaces) -> dict[str, An
 
 def changes(method: str) -> dict[str, Any]:
     """Rank-O-ToM's pseudo-labels need faces of face recognition; SCN relabels from the start."""
-    more: dict[str, Any] = {"scn": ScnSettings(relabel_from=0.0, relabel_margin=0.0)}
+    more: dict[str, Any] = {
+        # With a smaller high group, as no face of the lowest 30 % is wrong in this batch.
+        "scn": ScnSettings(high_share=0.5, relabel_from=0.0, relabel_margin=0.0)
+    }
     if method == "mbls":
         more = {"mbls": MblsSettings(margin=0.1)}  # an untrained network's logits are close
     return {**CHANGES, **(more if method in more else {}), "method": method}
@@ -147,13 +150,16 @@ def test_the_same_global_batch_gives_the_same_step_with_every_method(
     if method == "scn":
         assert not torch.equal(expected["state"]["labels"], torch.from_numpy(faces.labels))
     for each in (rank["steps"][method] for rank in seen):
-        assert each["loss"] == pytest.approx(expected["loss"], abs=1e-5)
+        assert each["loss"] == pytest.approx(expected["loss"], rel=1e-5)
         assert each["kept"] == expected["kept"]
         assert each["offered"] == expected["offered"]
         assert each["remark"] == expected["remark"]
         torch.testing.assert_close(each["state"], expected["state"], atol=1e-4, rtol=0)
         for name, gradient in each["gradients"].items():
-            torch.testing.assert_close(gradient, expected["gradients"][name], atol=1e-4, rtol=1e-3)
+            whole = expected["gradients"][name]
+            # Of the tensor's largest: EAC's loss is above 100 here, and FP32 has seven digits.
+            within = 1e-4 + 1e-3 * float(whole.abs().max())
+            torch.testing.assert_close(gradient, whole, atol=within, rtol=0)
 
 
 def test_a_run_over_two_ranks_ends_near_where_one_process_ends(

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 
 from calib.errors import RankotomError
+from calib.input_files import read_input
+from rankotom_edge import pictures
 from rankotom_edge.faces.crop import Channels, Framing, crop, resize_framed
 from rankotom_edge.faces.detector import FaceDetector
 from rankotom_edge.faces.face import nearest_face
@@ -48,7 +49,7 @@ def _cache_key(faces: FaceSet, size: int, channels: int, framing: Framing | None
     described = {"version": VERSION, "framing": framing and framing.as_json()}
     digest = hashlib.sha256(json.dumps(described).encode())
     for file in faces.files:
-        digest.update(hashlib.sha256(read_file(file)).digest())
+        digest.update(hashlib.sha256(read_input(file)).digest())
     name = faces.name.replace("/", "-")
     return f"{name}-{len(faces)}-{size}x{size}x{channels}-{digest.hexdigest()[:16]}"
 
@@ -59,13 +60,6 @@ def _is_complete(stored: Path, shape: tuple[int, ...]) -> bool:
         return np.lib.format.open_memmap(stored, mode="r").shape == shape
     except (OSError, ValueError):
         return False
-
-
-def read_file(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise RankotomError(f"{file} cannot be read: {error.strerror}.") from error
 
 
 def resize_pictures(faces: FaceSet, size: int, channels: Channels) -> Iterator[Image]:
@@ -86,11 +80,11 @@ def _align_pictures(
 
 
 def read_picture(file: Path) -> Image:
-    # Read as colour even for grey crops, so that training and the camera share one conversion.
-    picture = cv2.imread(str(file), cv2.IMREAD_COLOR)
-    if picture is None:
-        raise RankotomError(f"{file} is not a readable picture. Unpack the data set again.")
-    return np.asarray(picture, dtype=np.uint8)
+    """Also for grey crops in colour, so that training and the camera share one conversion."""
+    try:
+        return pictures.read_picture(file)
+    except RankotomError as error:
+        raise RankotomError(f"In {file.parent}, {error}. Unpack the data set again.") from error
 
 
 def _write_array(stored: Path, shape: tuple[int, ...], items: Iterable[Image]) -> None:

@@ -65,15 +65,16 @@ class AttentionConsistency(Method):
         logits, maps, of_other = self.run(batch, view, other)
         labels = self.ranks.mean(cross_entropy(logits + batch.tilt, self.targets(batch)))
         gaps = self.over_classes(map_gaps(maps, of_other))
-        weight = self.settings.weight * min(1.0, batch.progress / self.settings.warm_up)
-        agreement = weight * self.ranks.mean(gaps)
+        agreement = self.settings.weight * self.ranks.mean(gaps)
         self.means.add(agreement, labels)
-        return StepResult(labels + agreement, logits.softmax(dim=1))
+        warm = min(1.0, batch.progress / self.settings.warm_up) if self.settings.warm_up else 1.0
+        return StepResult(labels + warm * agreement, logits.softmax(dim=1))
 
     def end_epoch(self, epoch: int) -> str:
         agreement, labels = self.means.take(self.ranks)
         words = f"consistency {agreement / labels:.3f} of the label loss"
-        if agreement < NOTHING * labels:
+        warm = epoch >= self.settings.warm_up * self.recipe.epochs
+        if warm and agreement < NOTHING * labels:
             words += f"; {self.name} does nothing: its maps agree already"
         return words
 

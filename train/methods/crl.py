@@ -50,7 +50,7 @@ class Crl(Method):
     def end_epoch(self, epoch: int) -> str:
         order, labels = self.means.take(self.ranks)
         words = f"order {order / labels:.3f} of the label loss"
-        return words if order > 0 else f"{words}; CRL does nothing: every pair is in order"
+        return words if order > 0 else f"{words}; CRL does nothing: no pair is out of order"
 
 
 def correctness_ranking(confidence: Tensor, clarity: Tensor) -> Tensor:

@@ -51,9 +51,9 @@ class Rac(AttentionConsistency):
 
 
 def class_weights(labels: NDArray[np.int64], classes: int, normalised: bool) -> Tensor:
-    """N / (10 N_k); ``normalised`` scales them to RAF-DB's sum."""
-    counts = torch.from_numpy(np.bincount(labels, minlength=classes)).double().clamp(min=1)
-    weights = len(labels) / (10 * counts)
+    """N / (10 N_k), 0 for a class without faces; ``normalised`` scales them to RAF-DB's sum."""
+    counts = torch.from_numpy(np.bincount(labels, minlength=classes)).double()
+    weights = len(labels) / (10 * counts.clamp(min=1)) * (counts > 0)
     if normalised:
         weights = weights * (RAFDB_SUM / weights.sum())
     return weights.float()

@@ -16,7 +16,6 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from calib.errors import RankotomError
 from rankotom_edge.frame import Image
@@ -24,6 +23,7 @@ from rankotom_edge.labelling.labelling import QUESTION, Labelling
 from rankotom_edge.views.palette import emotion_hex
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.page_files import guarded_site
+from rankotom_edge.views.web.security import RequestGuard
 
 FILES = ("index.html", "labelling.css", "labelling.js")
 MAX_SIDE = 960  # pixels of a picture; a page shows no more, and a phone waits less. By eye
@@ -39,7 +39,7 @@ class LabellingRoutes:
         self.ended = threading.Event()
         self.error: RankotomError | None = None
 
-    def app(self, address: Address) -> ASGIApp:
+    def app(self, address: Address) -> RequestGuard:
         folder = resources.files("rankotom_edge.labelling.web") / "page"
         routes = [
             Route("/api/labelling", self.state),

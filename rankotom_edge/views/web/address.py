@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import errno
+import hmac
 import ipaddress
 import re
 import secrets
 import socket
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,24 +24,45 @@ HOST, PORT = "127.0.0.1", 8000
 SEND_BUFFER = 64 * 1024
 # Milliseconds after which the kernel drops a client that receives nothing (a phone out of reach).
 CLIENT_TIMEOUT_MS = 20_000  # chosen by eye
+EVERYBODY = ("255.255.255.255", "127.255.255.255")
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,512}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """``token`` is None if only this machine can reach the port."""
+    """``token`` is None if only this machine can reach the port: then everybody on it is the owner.
+    Without ``tls`` the page is plain HTTP."""
 
     host: str
     port: int
     token: str | None
     socket: socket.socket = field(repr=False, compare=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
 
     @property
     def links(self) -> tuple[str, ...]:
-        """The links for a browser, with the token if there is one."""
-        query = "" if self.token is None else f"?token={self.token}"
-        return tuple(f"http://{name}:{self.port}/{query}" for name in self._names())
+        """The owner's links for a browser, with the token if there is one."""
+        return self._links(self.token)
+
+    @property
+    def viewer_links(self) -> tuple[str, ...]:
+        """For people who may see, and press nothing."""
+        return () if self.token is None else self._links(self.viewer_token)
+
+    @property
+    def viewer_token(self) -> str | None:
+        """Follows from the owner's, so that it stays the same as long as that one does; the
+        owner's does not follow from it."""
+        if self.token is None:
+            return None
+        digest = hmac.digest(self.token.encode(), b"viewer", "sha256")
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def _links(self, token: str | None) -> tuple[str, ...]:
+        scheme = "http" if self.tls is None else "https"
+        query = "" if token is None else f"?token={token}"
+        return tuple(f"{scheme}://{name}:{self.port}/{query}" for name in self._names())
 
     def admits(self, name: str) -> bool:
         """Whether a Host header names this machine, so that no other site's DNS led here.
@@ -63,11 +87,19 @@ class Address:
         return interface_addresses() or (f"{socket.gethostname()}.local",)
 
 
-def listen(host: str = HOST, port: int = PORT, token_file: Path | None = None) -> Address:
-    """Takes the port at once; port 0 is any free one.
+@dataclass(frozen=True)
+class Access:
+    """How the page is protected, besides the token that other machines need anyway."""
 
-    A token in a file stays the same at every start, and is required on this machine too.
-    """
+    token: bool = False  # required on this machine too
+    token_file: Path | None = None  # stays the same at every start; required on this machine too
+    tls_cert: Path | None = None
+    tls_key: Path | None = None  # None if the certificate's file contains it
+
+
+def listen(host: str = HOST, port: int = PORT, access: Access = Access()) -> Address:  # noqa: B008
+    """Takes the port at once; port 0 is any free one."""
+    tls = None if access.tls_cert is None else read_certificate(access.tls_cert, access.tls_key)
     try:
         family, kind, protocol, _, bind_address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -77,6 +109,7 @@ def listen(host: str = HOST, port: int = PORT, token_file: Path | None = None) -
             f"There is no host {host!r} to listen on. Give --host an address of this machine, "
             "or 0.0.0.0 for all of its addresses."
         ) from None
+    _refuse_group(host, str(bind_address[0]))
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,13 +123,65 @@ def listen(host: str = HOST, port: int = PORT, token_file: Path | None = None) -
         listening.close()
         raise RankotomError(_listen_error(host, port, error)) from error
     try:
-        token = None if _is_loopback(listening) else secrets.token_urlsafe(TOKEN_BYTES)
-        if token_file is not None:
-            token = read_or_create_token(token_file)
+        open_to_all = _is_loopback(listening) and not access.token
+        token = None if open_to_all else secrets.token_urlsafe(TOKEN_BYTES)
+        if access.token_file is not None:
+            token = read_or_create_token(access.token_file)
     except BaseException:
         listening.close()
         raise
-    return Address(host, int(listening.getsockname()[1]), token, listening)
+    return Address(host, int(listening.getsockname()[1]), token, listening, tls)
+
+
+def read_certificate(certificate: Path, key: Path | None) -> ssl.SSLContext:
+    """Refuses a key that every user of this machine can read."""
+    holds_key = key or certificate
+    try:
+        if holds_key.stat().st_mode & 0o004:
+            raise RankotomError(
+                f"Every user of this machine can read the TLS key in {holds_key}. First run: "
+                f"chmod o-r {holds_key}"
+            )
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        # Python would ask for a password in the terminal.
+        context.load_cert_chain(certificate, key, password=b"")
+    except ssl.SSLError as error:
+        raise RankotomError(
+            f"Cannot use {certificate} for TLS: {error.reason or 'no certificate, or no key'}. "
+            "Give --tls-cert a certificate in PEM format, and --tls-key its key without a password."
+        ) from None
+    except OSError as error:
+        missing = error.filename or f"{certificate} or {holds_key}"
+        raise RankotomError(f"Cannot read {missing}: {error.strerror}.") from None
+    return context
+
+
+def _refuse_group(host: str, numeric: str) -> None:
+    """Addresses of many machines can be listened on, and nobody can connect to them."""
+    address = ipaddress.ip_address(numeric.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    kind = "multicast" if address.is_multicast else None
+    if str(address) in EVERYBODY or (
+        not (address.is_loopback or address.is_unspecified)
+        and str(address) in broadcast_addresses()
+    ):
+        kind = "broadcast"
+    if kind is not None:
+        raise RankotomError(
+            f"{host} is a {kind} address: of many machines, not of this one. "
+            "Use --host 0.0.0.0 to listen on all addresses of this machine."
+        )
+
+
+def broadcast_addresses() -> set[str]:
+    """Of the networks that this machine is in."""
+    of_each = (ip for adapter in ifaddr.get_adapters() for ip in adapter.ips if ip.is_IPv4)
+    networks = (
+        ipaddress.ip_network(f"{ip.ip}/{ip.network_prefix}", strict=False)
+        for ip in of_each
+        if ip.network_prefix < 31  # two addresses are two machines
+    )
+    return {str(network.broadcast_address) for network in networks}
 
 
 def read_or_create_token(path: Path) -> str:

@@ -11,7 +11,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
 
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.security import PAGE, RequestGuard
@@ -30,13 +29,17 @@ KINDS = {
 
 
 def guarded_site(
-    files: Iterable[Traversable], routes: Iterable[BaseRoute], address: Address
-) -> ASGIApp:
-    """``files``: the page, which is called index.html, and its scripts and styles."""
+    files: Iterable[Traversable],
+    routes: Iterable[BaseRoute],
+    address: Address,
+    viewers: bool = False,
+) -> RequestGuard:
+    """``files``: the page, which is called index.html, and its scripts and styles. ``viewers``:
+    whether the viewers' link opens it."""
     common = resources.files("rankotom_edge.views.web") / "page"
     served = [_file(path) for path in (*files, *(common / name for name in SHARED))]
     refused = (common / REFUSED).read_text(encoding="utf-8")
-    return RequestGuard(Starlette(routes=[*served, *routes]), address, refused)
+    return RequestGuard(Starlette(routes=[*served, *routes]), address, refused, viewers)
 
 
 def _file(path: Traversable) -> Route:

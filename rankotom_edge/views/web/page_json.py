@@ -34,17 +34,20 @@ PAGE_KEYS = ("m", "h")
 PICTURE_KEYS = ("c", "v", "s")
 
 
-def page_keys(video: bool) -> dict[str, str]:
+def page_keys(video: bool, viewer: bool = False) -> dict[str, str]:
+    """The keys that the page offers; a viewer's do nothing outside the browser."""
+    if viewer:
+        return {key: KEYS[key] for key in PAGE_KEYS}
     return {key: words for key, words in KEYS.items() if video or key not in PICTURE_KEYS}
 
 
-def hello_json(model: MeasuredModel, video: bool) -> dict[str, object]:
+def hello_json(model: MeasuredModel, video: bool, viewer: bool = False) -> dict[str, object]:
     """Sent once: what stays the same while the program runs."""
     labels, evaluation = model.labels, model.evaluation
     return {
         "labels": list(labels),
         "colours": [emotion_hex(labels, index) for index in range(len(labels))],
-        "keys": page_keys(video) | {"q": "end the program"},
+        "keys": page_keys(video, viewer) | ({} if viewer else {"q": "end the program"}),
         "own_keys": list(PAGE_KEYS),
         "marker": MARK_MEANING,
         "bins": [vars(bin_) for bin_ in evaluation.reliability if bin_.count],

@@ -10,8 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from rankotom_edge.views.display import Display
+from rankotom_edge.views.web.connections import Role
 
-MAX_STREAMS = 64  # chosen by eye; the page opens two: numbers and pictures
+# Chosen by eye; the page opens two: numbers and pictures. So many are kept for the owner.
+MAX_STREAMS, OWNERS_STREAMS = 64, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,6 @@ class Relay:
         finally:
             self.streams -= 1
 
-    @property
-    def full(self) -> bool:
-        return self.streams >= MAX_STREAMS
+    def is_full(self, role: Role) -> bool:
+        kept = OWNERS_STREAMS if role == "viewer" else 0
+        return self.streams >= MAX_STREAMS - kept

@@ -15,7 +15,6 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from rankotom_edge.model.card import MeasuredModel
@@ -28,6 +27,7 @@ from rankotom_edge.views.web.page_files import guarded_site
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
 from rankotom_edge.views.web.relay import Relay, StreamCounts, Update
+from rankotom_edge.views.web.security import RequestGuard
 from rankotom_edge.views.web.timeline import make_timeline, timeline_json
 
 FILES = ("index.html", "page.js", "faces.js", "charts.js")
@@ -75,7 +75,7 @@ class Routes:
         self._events, self._sockets = StreamCounts("events"), StreamCounts("websocket")
         site.metrics.watch([self._events, self._sockets])
 
-    def app(self, address: Address) -> ASGIApp:
+    def app(self, address: Address) -> RequestGuard:
         routes: list[BaseRoute] = [
             Route("/api/live", self.live),
             Route("/api/readings", self.readings),
@@ -88,7 +88,7 @@ class Routes:
         if self._site.video:
             routes.append(Route("/video", self.video))
         folder = resources.files("rankotom_edge.views.web") / "page"
-        return guarded_site([folder / name for name in FILES], routes, address)
+        return guarded_site([folder / name for name in FILES], routes, address, viewers=True)
 
     async def sample_timeline(self) -> None:
         """Runs as long as the server."""
@@ -102,14 +102,15 @@ class Routes:
             await asyncio.sleep(1 / TIMELINE_RATE)
 
     async def live(self, request: Request) -> Response:
-        return self._stream(self._live(), "text/event-stream")
+        viewer = request.scope["role"] == "viewer"
+        return self._stream(request, self._live(viewer), "text/event-stream")
 
     async def readings(self, request: Request) -> Response:
-        return self._stream(self._reading_events(), "text/event-stream")
+        return self._stream(request, self._reading_events(), "text/event-stream")
 
     async def readings_socket(self, socket: WebSocket) -> None:
         """The same for programs that speak WebSocket."""
-        if self._relay.full:
+        if self._relay.is_full(socket.scope["role"]):
             await socket.send_denial_response(too_many())
             return
         await socket.accept()
@@ -129,7 +130,7 @@ class Routes:
 
     async def video(self, request: Request) -> Response:
         kind = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
-        return self._stream(self._video(), kind)
+        return self._stream(request, self._video(), kind)
 
     async def meta(self, request: Request) -> Response:
         return JSONResponse(dict(self._site.meta))
@@ -150,17 +151,17 @@ class Routes:
         text, kind = self._site.metrics.page(None if newest is None else newest.display.status)
         return Response(text, media_type=kind)
 
-    def _stream(self, parts: AsyncIterator[bytes], kind: str) -> Response:
-        if self._relay.full:
+    def _stream(self, request: Request, parts: AsyncIterator[bytes], kind: str) -> Response:
+        if self._relay.is_full(request.scope["role"]):
             return too_many()
         return StreamingResponse(parts, media_type=kind)
 
-    async def _live(self) -> AsyncIterator[bytes]:
+    async def _live(self, viewer: bool) -> AsyncIterator[bytes]:
         """For the page: first what stays the same, then every change, and the timeline once a
         second."""
         relay, site = self._relay, self._site
         with relay.stream():
-            yield _event(hello_json(site.model, site.video), "hello")
+            yield _event(hello_json(site.model, site.video, viewer), "hello")
             seen, second = 0, None
             while True:
                 update = await relay.wait_for_newer(seen, KEEP_ALIVE)

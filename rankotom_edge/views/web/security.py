@@ -1,13 +1,15 @@
 """Decides which requests are answered, before any other code sees them.
 
 Checks Host, Origin and Fetch Metadata against other web sites in the same browser (DNS rebinding,
-cross-site requests), and the token against other machines. No request may have a body, and the
-response headers let the page load nothing but its own files.
+cross-site requests), and the token against other machines. A viewer's token sees everything and
+presses nothing. No request may have a body, and the response headers let the page load nothing but
+its own files.
 """
 
 import re
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,6 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rankotom_edge.views.web.address import Address
+from rankotom_edge.views.web.connections import GUESS_SECONDS, Connections, Role, WrongTokens
 
 PAGE = "/"
 HOST_HEADER = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::\d+)?")
@@ -31,6 +34,7 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
+CLOSE = {"connection": "close"}  # who was refused holds no connection
 # Not an HTTP redirect: if a link in a mail started the visit, the browser would not send a Strict
 # cookie after it. A page that moves on by itself starts a new visit, and the address with the token
 # leaves the history.
@@ -40,8 +44,19 @@ REDIRECT_PAGE = (
 
 
 class RequestGuard:
-    def __init__(self, app: ASGIApp, address: Address, refused_page: str) -> None:
+    """``viewers``: whether the viewers' token is any good. A request that passes has its role in
+    ``scope["role"]``."""
+
+    def __init__(
+        self, app: ASGIApp, address: Address, refused_page: str, viewers: bool = False
+    ) -> None:
         self._app, self._address, self._refused_page = app, address, refused_page
+        self.connections = Connections()
+        self._wrong_tokens = WrongTokens()
+        tokens: dict[Role, str | None] = {"owner": address.token}
+        if viewers:
+            tokens["viewer"] = address.viewer_token
+        self._tokens = {role: token for role, token in tokens.items() if token is not None}
         # Cookies ignore ports: two programs on one machine must not overwrite each other's.
         self._cookie = f"rankotom-{address.port}"
 
@@ -64,38 +79,63 @@ class RequestGuard:
         if scope["method"] not in ("GET", "POST"):
             return _refuse(405, "only GET, and POST for keys", {"allow": "GET, POST"})
         if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-            return _refuse(413, "requests with a body are not accepted", {"connection": "close"})
+            return _refuse(413, "requests with a body are not accepted")
         if not self._address.admits(host_name(headers.get("host", ""))):
             return _refuse(403, "this name is not this machine's; open it by its address")
         if not is_same_origin(headers, scope["method"], scope["path"]):
             return _refuse(403, "the request comes from another site")
-        if self._address.token is None or self._has_token(scope, headers, self._address.token):
-            return None
+        offered = self._offered(scope, headers)
+        scope["role"] = "owner" if self._address.token is None else self._role_of(offered)
+        if scope["role"] is None:
+            return self._refuse_stranger(scope, guessed=any(offered))
+        if scope["role"] == "viewer" and scope["method"] != "GET":
+            return _refuse(403, "this link is for watching; the owner's presses keys")
+        if not self.connections.admit(scope["client"], scope["role"]):
+            return _refuse(503, "too many are connected")
+        return None
+
+    def _refuse_stranger(self, scope: Scope, guessed: bool) -> Response:
         asked = {"www-authenticate": "Bearer"}
+        if guessed and self._wrong_tokens.add(scope["client"][0], time.monotonic()):
+            wait = {"retry-after": str(int(GUESS_SECONDS))}
+            return _refuse(429, "too many wrong tokens; wait a minute", wait)
         if scope["path"] == PAGE:
-            return HTMLResponse(self._refused_page, 401, headers=asked)
+            return HTMLResponse(self._refused_page, 401, headers=asked | CLOSE)
         return _refuse(401, "this needs the token of the link that the program printed", asked)
 
-    def _has_token(self, scope: Scope, headers: Headers, token: str) -> bool:
+    def _role_of(self, offered: Iterable[str]) -> Role | None:
+        # All are compared, so that the time taken does not tell which one was right.
+        matching = [
+            role
+            for each in offered
+            for role, token in self._tokens.items()
+            if secrets.compare_digest(each.encode(), token.encode())
+        ]
+        return min(matching, default=None)  # "owner" before "viewer"
+
+    def _offered(self, scope: Scope, headers: Headers) -> list[str]:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         offered = [bearer.strip()] if kind.lower() == "bearer" else []
         offered += [value for name, value in _cookies(headers) if name == self._cookie]
         if scope["path"] == PAGE:
-            offered += [_query_token(scope)]
-        # All are compared, so that the time taken does not tell which one was right.
-        matches = [secrets.compare_digest(each.encode(), token.encode()) for each in offered]
-        return any(matches)
+            offered.append(_query_token(scope))
+        return offered
 
     def _token_to_cookie(self, scope: Scope) -> Response | None:
         """On the first visit by the link: its token becomes a cookie that no script can read."""
-        token = self._address.token
-        if token is None or scope["path"] != PAGE or scope["method"] != "GET":
+        if scope["path"] != PAGE or scope["method"] != "GET":
             return None
         offered = _query_token(scope)
-        if not secrets.compare_digest(offered.encode(), token.encode()):
+        if self._role_of([offered]) is None:
             return None
         answer = HTMLResponse(REDIRECT_PAGE)
-        answer.set_cookie(self._cookie, token, httponly=True, samesite="strict")
+        answer.set_cookie(
+            self._cookie,
+            offered,
+            httponly=True,
+            samesite="strict",
+            secure=self._address.tls is not None,
+        )
         return answer
 
 
@@ -135,4 +175,4 @@ def _cookies(headers: Headers) -> list[tuple[str, str]]:
 
 
 def _refuse(status: int, words: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": words}, status, headers=headers)
+    return JSONResponse({"error": words}, status, headers={**(headers or {}), **CLOSE})

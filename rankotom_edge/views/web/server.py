@@ -1,57 +1,145 @@
-"""Runs uvicorn in a thread, with limits on the number of connections and how long they idle."""
+"""Runs uvicorn in a thread, with limits on who holds a connection and for how long."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import h11
 import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from rankotom_edge.closing import Closing
 from rankotom_edge.views.web.address import Address
+from rankotom_edge.views.web.security import RequestGuard
 
-MAX_CONNECTIONS = 96  # all streams, and room for short requests; chosen by eye, like the others
-IDLE_SECONDS = 10.0  # for a whole request to arrive, the first one included
+# Seconds. All chosen by eye.
+FIRST_BYTE_SECONDS = 5.0  # for TLS to be agreed on, and for a first byte after that
+HEADER_SECONDS = 10.0  # from its first byte on, for a whole request
 SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with the program anyway
-HEADER_BYTES = 16 * 1024
+NO_HANDLE_SECONDS = 0.1  # before another connection is accepted, if there was no file handle left
+HEADER_BYTES, PIECE = 16 * 1024, 1024  # of a request, and of what is parsed at once
 # Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
+WAITING = 128  # connections that the kernel holds until we accept them; chosen by eye
 MESSAGE_BYTES = 1024  # of what the other end of a WebSocket says, which nobody reads
 
 
 class Connection(H11Protocol):
     """Closes connections without a finished request, for which uvicorn would wait forever."""
 
+    _deadline: asyncio.TimerHandle | None = None
+    _receiving = False  # a request of which some bytes are here
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._idle_timer = self.loop.call_later(IDLE_SECONDS, self._close_if_idle, None)
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
+        self._set_deadline(FIRST_BYTE_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        """In pieces: h11 limits the bytes that it holds, and not those that come all at once."""
+        if not self._receiving and (self.cycle is None or self.cycle.response_complete):
+            self._receiving = True
+            self._set_deadline(HEADER_SECONDS)
+        before = self.cycle
+        for start in range(0, len(data), PIECE):
+            super().data_received(data[start : start + PIECE])
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return
+        if self.cycle is not before:
+            self._receiving = False
+            self._set_deadline(None)
+        if len(self.conn.trailing_data[0]) > HEADER_BYTES:  # sent before the answer
+            self.transport.abort()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        self._idle_timer.cancel()
+        self._set_deadline(None)
         super().handle_websocket_upgrade(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._idle_timer.cancel()
+        self._set_deadline(None)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
         """At once: streams have no end to wait for."""
         self.transport.abort()
 
-    def _close_if_idle(self, before: RequestResponseCycle | None) -> None:
-        """``before``: the last request at the previous check."""
-        idle = self.cycle is None or self.cycle.response_complete
-        if idle and self.cycle is before:
-            self.transport.abort()
-        else:
-            self._idle_timer = self.loop.call_later(IDLE_SECONDS, self._close_if_idle, self.cycle)
+    def _set_deadline(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
+        if seconds is not None:
+            self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Accepts connections itself: uvicorn accepts all that come, and cannot count those that have
+    not agreed on TLS yet."""
+
+    def __init__(self, config: uvicorn.Config, address: Address, guard: RequestGuard) -> None:
+        super().__init__(config)
+        self._address, self._connections = address, guard.connections
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup([])
+        self._address.socket.setblocking(False)
+        self._address.socket.listen(WAITING)
+        self._start(self._accept())
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await super().shutdown([])
+
+    def _start(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _accept(self) -> None:
+        """One a turn of the event loop, so that a request is read before many later connections
+        can push it out."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, client = await loop.sock_accept(self._address.socket)
+            except OSError:
+                await asyncio.sleep(NO_HANDLE_SECONDS)
+                continue
+            protocol = Connection(self.config, self.server_state, self.lifespan.state, loop)
+            opening = self._start(self._open(accepted, protocol))
+            self._connections.opened(
+                client[:2], partial(_is_open, opening, protocol), partial(_close, opening, protocol)
+            )
+            await asyncio.sleep(0)
+
+    async def _open(self, accepted: socket.socket, protocol: Connection) -> None:
+        tls, loop = self._address.tls, asyncio.get_running_loop()
+        with suppress(OSError):  # the client went away, or did not agree on TLS in time
+            await loop.connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else FIRST_BYTE_SECONDS,
+            )
+
+
+def _is_open(opening: "asyncio.Task[None]", protocol: Connection) -> bool:
+    if not opening.done():
+        return True
+    return protocol.transport is not None and not protocol.transport.is_closing()
+
+
+def _close(opening: "asyncio.Task[None]", protocol: Connection) -> None:
+    opening.cancel()
+    if protocol.transport is not None:
+        protocol.transport.abort()
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
@@ -73,12 +161,12 @@ class Server(Closing):
     def __init__(
         self,
         address: Address,
-        app: ASGIApp,
+        guard: RequestGuard,
         beside: Callable[[], Coroutine[None, None, None]] | None = None,
     ) -> None:
         self._address, self._beside = address, beside
         config = uvicorn.Config(
-            app,
+            guard,
             http=Connection,
             ws=SocketConnection,
             ws_max_size=MESSAGE_BYTES,
@@ -93,7 +181,7 @@ class Server(Closing):
             date_header=False,
             h11_max_incomplete_event_size=HEADER_BYTES,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Uvicorn(config, address, guard)
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
         self._thread.start()
 
@@ -112,7 +200,7 @@ class Server(Closing):
     async def _serve(self) -> None:
         beside = None if self._beside is None else asyncio.create_task(self._beside())
         try:
-            await self._server.serve([self._address.socket])
+            await self._server.serve()
         finally:
             if beside is not None:
                 beside.cancel()

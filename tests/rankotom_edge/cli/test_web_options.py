@@ -130,6 +130,19 @@ def test_another_host_prints_a_link_with_a_token_and_answers_to_nothing_else() -
         assert token not in program.stderr.read()
 
 
+def test_a_token_here_too_and_a_link_for_viewers_that_presses_nothing() -> None:
+    with running(*DEMO, "--token") as (program, link):
+        assert program.stderr is not None
+        watching = program.stderr.readline().rpartition("Only to watch: ")[2].strip()
+        page, _, token = watching.partition("?token=")
+        assert fetch(f"{page}metrics")[0] == 401
+        assert fetch(f"{page}metrics", Authorization=f"Bearer {token}")[0] == 200
+        assert fetch(f"{page}api/keys/q", "POST", Authorization=f"Bearer {token}")[0] == 403
+        owner = link.partition("?token=")[2]
+        assert fetch(f"{page}api/keys/q", "POST", Authorization=f"Bearer {owner}")[0] == 204
+        assert program.wait(30) == 0
+
+
 def test_a_port_in_use_is_an_error_before_the_camera_is_opened() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -143,6 +156,9 @@ def test_a_port_in_use_is_an_error_before_the_camera_is_opened() -> None:
     [
         (["--view", "web", "--host", "no such host"], "There is no host 'no such host'"),
         (["--view", "web", "--host", "192.0.2.1"], "is not an address of this machine"),
+        (["--view", "web", "--host", "224.0.0.1"], "is a multicast address"),
+        (["--view", "web", "--tls-cert", "/no/such/file"], "Cannot read /no/such/file"),
+        (["--view", "web", "--tls-key", "key.pem"], "--tls-key needs --tls-cert"),
         (["--view", "none", "--port", "8000"], "--port is for --view web"),
         (["--view", "none", "--no-video"], "--no-video is for --view web"),
     ],

@@ -232,5 +232,5 @@ def test_an_unknown_name_is_answered_with_what_there_is(
 
 
 def test_a_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(RankotomError, match="Cannot read the model"):
+    with pytest.raises(RankotomError, match=r"Cannot read .*: Is a directory"):
         read_artifact(tmp_path)

@@ -89,6 +89,26 @@ def test_after_a_kill_every_frame_that_was_written_can_be_read(
     assert np.abs(shown[-1].frame.image.astype(int) - last.frame.image).mean() < 5
 
 
+def test_an_interrupt_while_a_session_is_closed_waits_until_it_is_complete(
+    tmp_path: Path,
+    metadata: dict[str, object],
+    frames: list[FrameReadings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorder = Recorder(tmp_path, metadata)
+    recorder.write(frames[0])
+    replace = os.replace
+
+    def interrupted(*names: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        recorder.close()
+    assert read_session(tmp_path).complete
+
+
 def write_for_ever(recorder: Recorder, frames: list[FrameReadings]) -> None:
     for each in itertools.cycle(frames):
         recorder.write(each)

@@ -182,5 +182,5 @@ def test_a_face_at_an_impossible_place_is_called_damage(tmp_path: Path) -> None:
     folder = a_session(tmp_path, video=True)
     readings = folder / READINGS
     readings.write_text(readings.read_text().replace("220,149.3", "1e300,149.3"))
-    with pytest.raises(RankotomError, match=r"frame 0 of .*readings\.jsonl .* damaged"):
+    with pytest.raises(RankotomError, match=r"Line 1 of .*readings\.jsonl .* damaged"):
         PlaybackSource(SessionClip(read_session(folder)), paced=False)

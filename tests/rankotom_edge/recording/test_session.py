@@ -107,7 +107,7 @@ def test_a_folder_that_is_no_session_is_refused(tmp_path: Path) -> None:
     [
         ({"format": 2}, "of format 2, and this version reads up to 1. Update"),
         ({"format": "new"}, "metadata.json is not as"),
-        ({"model": {}}, "metadata.json is not as .*labels"),
+        ({"model": {}}, "metadata.json is not as .*name"),
         ({"size": 5}, "metadata.json is not as"),
         ({"video": True}, "has lost its video.mjpeg"),
     ],

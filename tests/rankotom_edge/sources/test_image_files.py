@@ -99,7 +99,7 @@ def test_a_folder_that_may_not_be_read_is_refused(
 def test_a_folder_where_no_image_can_be_read_is_refused(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(b"broken")
-    with pytest.raises(RankotomError, match=r"None of the 3 images .* first is 0\.png"):
+    with pytest.raises(RankotomError, match=r"None of the 3 images .* 0\.png cannot be read"):
         open_source(str(tmp_path))
 
 

@@ -256,6 +256,56 @@ def test_a_camera_that_ends_again_and_again_is_tried_with_growing_pauses(
     assert all(pause >= least for pause, least in zip(pauses, [0.5, 1, 2], strict=True))
 
 
+class DropsOut:
+    """A capture over a real file that plays for some seconds of the test's clock, then ends."""
+
+    def __init__(self, path: Path, clock: list[float], seconds: float) -> None:
+        self._capture, self._clock = open_video(str(path)), clock
+        self._ends = clock[0] + seconds
+
+    def isOpened(self) -> bool:  # noqa: N802  (as OpenCV spells it)
+        return True
+
+    def get(self, setting: int) -> float:
+        return self._capture.get(setting)
+
+    def grab(self) -> bool:
+        self._clock[0] += 0.25
+        return self._clock[0] < self._ends and self._capture.grab()
+
+    def retrieve(self) -> tuple[bool, object]:
+        return self._capture.retrieve()
+
+    def release(self) -> None:
+        self._capture.release()
+
+
+def test_a_stream_that_plays_some_seconds_each_time_is_opened_again_soon_each_time(
+    clip: Path,
+) -> None:
+    clock, opened = [0.0], []
+
+    def open_capture() -> DropsOut:
+        opened.append(time.monotonic())
+        return DropsOut(clip, clock, seconds=2.5)
+
+    with ReconnectingSource("a stream", open_capture, no_camera, clock=lambda: clock[0]):
+        wait_until(lambda: len(opened) == 7)
+    assert opened[-1] - opened[0] < 20  # six pauses of 0.5 s; they would have grown to 25.5 s
+
+
+def test_the_longest_pause_can_be_chosen(clip: Path, tmp_path: Path) -> None:
+    opened: list[float] = []
+
+    def open_capture() -> cv2.VideoCapture:
+        opened.append(time.monotonic())
+        return open_video(str(tmp_path / "absent.avi") if len(opened) > 1 else str(clip))
+
+    with ReconnectingSource("a stream", open_capture, no_camera, longest_delay=0.05):
+        wait_until(lambda: len(opened) == 12)
+    assert opened[-1] - opened[0] < 30  # with the usual pauses 75 s
+
+
 def test_a_camera_that_does_not_open_is_an_error_and_not_a_retry(tmp_path: Path) -> None:
     tries = 0
 

@@ -255,3 +255,21 @@ def test_the_loss_corrects_for_oversampling_and_the_probabilities_do_not(
     logits = before.probabilities.log() + tilted.tilt
     expected = label_loss(plain, logits, batch.targets).mean()
     assert after.loss.item() == pytest.approx(expected.item(), rel=1e-4)
+
+
+def test_the_log_says_where_there_are_no_blends(
+    recipe: Recipe, faces: TrainingFaces, alone: Ranks, network: nn.Module, batch: Batch
+) -> None:
+    method = RankOToM(recipe, faces, network, alone)
+    method.thresholds = NONE
+    method.step(batch)
+    assert method.end_epoch(0) == (
+        "Rank-O-ToM does nothing: no FR face passed its threshold, so there are no blends"
+    )
+    method.thresholds = ALL
+    method.step(batch)
+    assert method.end_epoch(0) == ""
+    method = RankOToM(replace(recipe, blends=False), faces, network, alone)
+    method.thresholds = NONE
+    method.step(batch)
+    assert method.end_epoch(0) == ""  # asked for

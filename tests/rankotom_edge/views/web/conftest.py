@@ -95,10 +95,12 @@ class Stage:
         finally:
             connection.close()
 
-    def stream(self, path: str) -> socket.socket:
+    def stream(self, path: str, headers: dict[str, str] | None = None) -> socket.socket:
         """A request whose answer has no end; the caller reads it, or does not."""
         reader = socket.create_connection(("127.0.0.1", self.port), timeout=20)
-        reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+        named = {"Host": f"127.0.0.1:{self.port}"} | (headers or {})
+        lines = [f"GET {path} HTTP/1.1", *(f"{name}: {words}" for name, words in named.items())]
+        reader.sendall("\r\n".join([*lines, "\r\n"]).encode())
         return reader
 
     def events(self, path: str, *readings: Reading, name: str | None = None) -> Iterator[Any]:
@@ -127,17 +129,24 @@ def artifact() -> Artifact:
 
 
 @pytest.fixture
-def make_stage(artifact: Artifact, showing: Any) -> Iterator[Callable[..., Stage]]:
+def stage_on(artifact: Artifact, showing: Any) -> Iterator[Callable[..., Stage]]:
     opened: list[Stage] = []
 
-    def make(port: int = 0, token: str | None = None, video: bool = True) -> Stage:
-        address = replace(listen(port=port), token=token)
+    def make(address: Address, video: bool = True) -> Stage:
         opened.append(Stage(artifact, address, video, showing))
         return opened[-1]
 
     yield make
     for stage in opened:
         stage.view.close()
+
+
+@pytest.fixture
+def make_stage(stage_on: Callable[..., Stage]) -> Callable[..., Stage]:
+    def make(port: int = 0, token: str | None = None, video: bool = True) -> Stage:
+        return stage_on(replace(listen(port=port), token=token), video)
+
+    return make
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.views.web.address import Address, interface_addresses, listen
+from rankotom_edge.views.web.address import Access, Address, interface_addresses, listen
 
 
 @contextmanager
@@ -64,6 +64,43 @@ def test_a_host_that_is_not_ours_is_an_error_with_advice(host: str) -> None:
         listen(host, 0)
 
 
+@pytest.mark.parametrize(
+    ("host", "kind"),
+    [
+        ("255.255.255.255", "broadcast"),
+        ("127.255.255.255", "broadcast"),
+        ("224.0.0.1", "multicast"),
+        ("239.255.255.250", "multicast"),
+        ("ff02::1", "multicast"),
+        ("::ffff:224.0.0.1", "multicast"),
+    ],
+)
+def test_an_address_of_many_machines_is_an_error_with_advice(host: str, kind: str) -> None:
+    with pytest.raises(RankotomError, match=rf"{kind} address.*--host 0\.0\.0\.0"):
+        listen(host, 0)
+
+
+def test_a_token_can_be_required_on_this_machine_too() -> None:
+    address = listen(port=0, access=Access(token=True))
+    with closing(address.socket):
+        assert address.token is not None
+        assert address.links == (f"http://127.0.0.1:{address.port}/?token={address.token}",)
+
+
+def test_the_viewers_token_follows_from_the_owners_and_is_another(tmp_path: Path) -> None:
+    links = set()
+    for _ in range(2):
+        address = listen(port=0, access=Access(token_file=tmp_path / "token"))
+        with closing(address.socket):
+            assert address.viewer_token not in (None, address.token)
+            assert len(address.viewer_token or "") == 43  # 256 bits
+            assert address.viewer_links[0].endswith(f"/?token={address.viewer_token}")
+            links.add(address.viewer_token)
+    assert len(links) == 1
+    with listening("127.0.0.1") as local:
+        assert local.viewer_links == ()
+
+
 def test_a_port_that_was_given_up_can_be_taken_at_once() -> None:
     with listening("127.0.0.1") as address:
         client = socket.create_connection(("127.0.0.1", address.port))
@@ -94,11 +131,11 @@ def test_a_token_file_is_made_once_for_its_owner_alone_and_used_here_too(
     path = tmp_path / "token"
     tokens = set()
     for _ in range(2):
-        with closing(listen(port=0, token_file=path).socket):
+        with closing(listen(port=0, access=Access(token_file=path)).socket):
             tokens.add(path.read_text().strip())
     (token,) = tokens
     assert path.stat().st_mode & 0o777 == 0o600
-    address = listen(port=0, token_file=path)
+    address = listen(port=0, access=Access(token_file=path))
     with closing(address.socket):
         assert address.token == token
         assert address.links == (f"http://127.0.0.1:{address.port}/?token={token}",)
@@ -119,4 +156,4 @@ def test_a_token_file_that_would_not_guard_anything_is_refused(
     path.write_text(content)
     path.chmod(mode)
     with pytest.raises(RankotomError, match=words):
-        listen(port=0, token_file=path)
+        listen(port=0, access=Access(token_file=path))

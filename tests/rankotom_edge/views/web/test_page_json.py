@@ -10,7 +10,7 @@ from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.web.page_json import hello_json, now_json, short_name
+from rankotom_edge.views.web.page_json import PAGE_KEYS, hello_json, now_json, short_name
 from rankotom_edge.views.web.relay import Update
 from rankotom_edge.views.wording import headline
 
@@ -109,3 +109,7 @@ def test_the_introduction_leaves_out_keys_that_need_pictures(model: MeasuredMode
     without = hello_json(model, video=False)
     assert set(with_video["keys"]) - set(without["keys"]) == {"c", "v", "s"}
     assert len(with_video["colours"]) == len(EMOTIONS)
+
+
+def test_a_viewers_page_offers_what_happens_in_the_browser_alone(model: Any) -> None:
+    assert set(hello_json(model, video=True, viewer=True)["keys"]) == set(PAGE_KEYS)

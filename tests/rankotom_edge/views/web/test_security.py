@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from rankotom_edge.views.web import server
+from rankotom_edge.views.web import connections, server
 from rankotom_edge.views.web.security import HEADERS
 
 EVERYTHING = (
@@ -182,13 +184,34 @@ def test_headers_without_end_are_refused(quiet: Any) -> None:
         assert reader.recv(100).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.parametrize("size", [20_000, 200_000])
+def test_headers_that_arrive_whole_and_at_once_have_the_same_limit(quiet: Any, size: int) -> None:
+    """h11 alone limits only what arrives in parts."""
+    assert quiet.ask("/api/meta", headers={"X-Long": "x" * size}).status == 400
+    assert quiet.ask("/api/meta", headers={"X-Long": "x" * 10_000}).status == 200
+
+
+def test_requests_that_are_sent_before_the_answer_to_the_last_one_have_a_limit(stage: Any) -> None:
+    with stage.stream("/api/live") as stream:
+        assert stream.recv(100)
+        stream.sendall(f"GET / HTTP/1.1\r\nX-Long: {'x' * 64 * 1024}\r\n\r\n".encode())
+        with suppress(ConnectionError):
+            while stream.recv(1 << 16):
+                stage.show()
+
+
 def test_a_connection_without_a_request_is_closed(
     stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "IDLE_SECONDS", 0.3)
-    with socket.create_connection(("127.0.0.1", stage.port), timeout=20) as reader:
-        reader.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        assert reader.recv(1) == b""
+    monkeypatch.setattr(server, "FIRST_BYTE_SECONDS", 0.3)
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", stage.port), timeout=20) as silent:
+        assert silent.recv(1) == b""
+    with (
+        socket.create_connection(("127.0.0.1", stage.port), timeout=20) as dripping,
+        pytest.raises(ConnectionError),
+    ):
+        drip(dripping)
     with stage.stream("/api/live") as stream:  # and a stream is not
         ends = time.monotonic() + 1
         while time.monotonic() < ends:
@@ -196,18 +219,110 @@ def test_a_connection_without_a_request_is_closed(
             assert stream.recv(1 << 16)
 
 
-def test_connections_have_a_limit_and_come_free_again(
-    stage: Any, monkeypatch: pytest.MonkeyPatch
+def drip(connection: socket.socket) -> None:
+    """Each byte would bring the time limit back, if it were one of idling."""
+    for _ in range(10_000):
+        connection.sendall(b"X")
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.7"])
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: ", b"GET /x HTTP/1.1\r\n\r\n"])
+def test_two_hundred_idle_connections_keep_nobody_out(
+    guarded: Any, token: str, address: str, said: bytes
 ) -> None:
-    monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
-    held = [socket.create_connection(("127.0.0.1", stage.port), timeout=20) for _ in range(4)]
-    time.sleep(0.2)
-    with pytest.raises(ConnectionError):
-        stage.ask("/healthz")
-    for connection in held:
-        connection.close()
-    time.sleep(0.2)
-    assert stage.ask("/api/meta").status == 200
+    """From the owner's address, or from another, and opened again as soon as they are closed."""
+    owner = {"Authorization": f"Bearer {token}"}
+    over, opened = threading.Event(), []
+
+    def flood() -> None:
+        held: list[socket.socket] = []
+        while not over.is_set():
+            if len(held) >= 50:
+                held.pop(0).close()
+            with suppress(OSError):
+                held.append(
+                    socket.create_connection(
+                        ("127.0.0.1", guarded.port), timeout=2, source_address=(address, 0)
+                    )
+                )
+                held[-1].sendall(said)
+                opened.append(1)
+        for each in held:
+            each.close()
+
+    flooding = [threading.Thread(target=flood) for _ in range(4)]
+    for thread in flooding:
+        thread.start()
+    try:
+        answers = []
+        while len(answers) < 30 or len(opened) < 400:
+            answers.append(guarded.ask("/api/meta", headers=owner).status)
+            assert len(answers) < 5000
+    finally:
+        over.set()
+        for thread in flooding:
+            thread.join()
+    assert set(answers) == {200}
+
+
+def test_connections_of_the_owner_have_a_limit_and_come_free_again(
+    make_stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections.ADMITTED, "owner", 4)
+    stage = make_stage()
+    held = [stage.stream("/api/live") for _ in range(4)]
+    for stream in held:
+        assert stream.recv(10)
+    assert stage.ask("/healthz").status == 503
+    for stream in held:
+        stream.close()
+    stage.show_until(lambda: stage.ask("/api/meta").status == 200)
+
+
+def test_viewers_see_everything_and_press_nothing(guarded: Any) -> None:
+    viewer = {"Authorization": f"Bearer {guarded.address.viewer_token}"}
+    for path in ("/", "/api/meta", "/metrics", "/page.js"):
+        assert guarded.ask(path, headers=viewer).status == 200
+    for key in ("q", "r", "s", "b"):
+        assert guarded.ask(f"/api/keys/{key}", "POST", headers=viewer).status == 403
+    assert guarded.view.key() is None
+    cookie = guarded.ask(f"/?token={guarded.address.viewer_token}").headers["set-cookie"]
+    assert guarded.ask("/api/meta", headers={"Cookie": cookie.split(";")[0]}).status == 200
+
+
+def test_viewers_leave_streams_and_connections_to_the_owner(
+    make_stage: Any, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setattr("rankotom_edge.views.web.relay.MAX_STREAMS", 3)
+    monkeypatch.setattr("rankotom_edge.views.web.relay.OWNERS_STREAMS", 2)
+    stage = make_stage(token=token)
+    viewer = {"Authorization": f"Bearer {stage.address.viewer_token}"}
+    owner = {"Authorization": f"Bearer {token}"}
+    with stage.stream("/api/live", viewer) as first:
+        assert first.recv(10)
+        assert stage.ask("/api/live", headers=viewer).status == 503
+        assert stage.ask("/api/live", headers=owner).status == 200
+    monkeypatch.setitem(connections.ADMITTED, "viewer", 0)
+    assert stage.ask("/api/meta", headers=viewer).status == 503
+    assert stage.ask("/api/meta", headers=owner).status == 200
+
+
+def test_wrong_tokens_are_told_to_wait_and_the_right_one_is_not(
+    make_stage: Any, token: str
+) -> None:
+    stage = make_stage(token=token)
+    owner = {"Authorization": f"Bearer {token}"}
+    tried = [
+        stage.ask("/api/meta", headers={"Authorization": f"Bearer {number:032}"})
+        for number in range(connections.GUESSES + 5)
+    ]
+    statuses = [answer.status for answer in tried]
+    assert statuses == [401] * connections.GUESSES + [429] * 5
+    assert tried[-1].headers["retry-after"] == "60"
+    assert stage.ask("/", headers={"Cookie": f"rankotom-{stage.port}=x"}).status == 429
+    assert stage.ask("/").status == 401  # no token is no guess
+    assert stage.ask("/api/meta", headers=owner).status == 200
 
 
 def test_streams_have_a_limit_and_come_free_again(

@@ -1,0 +1,1 @@
+"""Archives: many videos into a table each, and a summary over all."""
