@@ -27,7 +27,7 @@ def pinned() -> set[str]:
     return {name_of(line) for line in lines if line and not line.startswith("#")}
 
 
-@pytest.mark.parametrize("extra", ["", "train", "web", "dev"])
+@pytest.mark.parametrize("extra", ["", "train", "web", "streams", "dev"])
 def test_every_direct_dependency_is_pinned(extra: str) -> None:
     project = PROJECT["project"]
     wanted = project["optional-dependencies"][extra] if extra else project["dependencies"]

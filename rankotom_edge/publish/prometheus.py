@@ -150,10 +150,12 @@ class PrometheusSink:
         info = Info("rankotom_model", "The model in use.", registry=registry)
         info.info({"name": model, "precision": precision, "sha256": sha256})
         self._drops_counted = 0
+        self._streams: list[CountedStream] = []
+        registry.register(StreamCollector(self._streams))
 
     def watch(self, streams: Sequence[CountedStream]) -> None:
-        """Counts these streams too. Called once."""
-        self._registry.register(StreamCollector(streams))
+        """Shows the counts of these streams too."""
+        self._streams += streams
 
     def write(self, latest: FrameReadings) -> None:
         """Called in the loop's thread."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from rankotom_edge.views.web.address import Address
 from rankotom_edge.views.web.security import PAGE, RequestGuard
@@ -30,7 +30,7 @@ KINDS = {
 
 def guarded_site(
     files: Iterable[Traversable],
-    routes: Iterable[Route],
+    routes: Iterable[BaseRoute],
     address: Address,
     viewers: bool = False,
 ) -> RequestGuard:

@@ -24,6 +24,32 @@ class Update:
     display: Display
     shown_at: float
     frame_at: float | None  # when its frame was new; None before the first
+    frames: int = 0  # shown so far
+
+
+class StreamCounts:
+    """What all clients of one kind got together, for the metrics."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.sent, self.dropped, self._clients = name, 0, 0, 0
+
+    @property
+    def connected(self) -> bool:
+        return self._clients > 0
+
+    def add(self, missed: int) -> None:
+        """A frame was sent, and so many before it were not."""
+        self.sent += 1
+        self.dropped += missed
+
+    @contextmanager
+    def client(self) -> Iterator[None]:
+        """Counts a client while it is there."""
+        self._clients += 1
+        try:
+            yield
+        finally:
+            self._clients -= 1
 
 
 class Relay:
@@ -36,12 +62,12 @@ class Relay:
     def put(self, display: Display, now: float) -> None:
         """Called in the loop's thread."""
         before = self.newest
-        frame_at = None if before is None else before.frame_at
+        frame_at, frames = (None, 0) if before is None else (before.frame_at, before.frames)
         latest = display.latest
         if latest is not None and (before is None or latest is not before.display.latest):
-            frame_at = now
+            frame_at, frames = now, frames + 1
         number = 1 if before is None else before.number + 1
-        self.newest = Update(number, display, now, frame_at)
+        self.newest = Update(number, display, now, frame_at, frames)
         if self._waiting and self._loop is not None:
             with suppress(RuntimeError):  # the server's event loop has just ended
                 self._loop.call_soon_threadsafe(self._wake)

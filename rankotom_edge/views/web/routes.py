@@ -6,14 +6,16 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import resources
 from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
@@ -24,7 +26,7 @@ from rankotom_edge.views.web.health import health
 from rankotom_edge.views.web.page_files import guarded_site
 from rankotom_edge.views.web.page_json import hello_json, now_json, page_keys
 from rankotom_edge.views.web.pictures import FormatChoice, PictureCache, picture_key
-from rankotom_edge.views.web.relay import Relay, Update
+from rankotom_edge.views.web.relay import Relay, StreamCounts, Update
 from rankotom_edge.views.web.security import RequestGuard
 from rankotom_edge.views.web.timeline import make_timeline, timeline_json
 
@@ -43,6 +45,9 @@ TIMELINE_RATE = 5.0  # samples a second; chosen by eye
 class MetricsPage(Protocol):
     def page(self, status: Status | None) -> tuple[bytes, str]:
         """The text for Prometheus and its content type."""
+
+    def watch(self, streams: Sequence[StreamCounts]) -> None:
+        """Shows these counts too."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,16 @@ class Routes:
         self._timeline = make_timeline()
         # The last events, each written once for all clients, with the key of their content.
         self._now_event: tuple[object, bytes] = (None, b"")
-        self._reading_event: tuple[object, bytes] = (None, b"")
+        self._reading_line: tuple[object, str] = (None, "")
         self._timeline_event: tuple[object, bytes] = (None, b"")
+        self._events, self._sockets = StreamCounts("events"), StreamCounts("websocket")
+        site.metrics.watch([self._events, self._sockets])
 
     def app(self, address: Address) -> RequestGuard:
-        routes = [
+        routes: list[BaseRoute] = [
             Route("/api/live", self.live),
             Route("/api/readings", self.readings),
+            WebSocketRoute("/api/readings/socket", self.readings_socket),
             Route("/api/meta", self.meta),
             Route("/api/keys/{key}", self.key, methods=["POST"]),
             Route("/healthz", self.healthz),
@@ -98,7 +106,27 @@ class Routes:
         return self._stream(request, self._live(viewer), "text/event-stream")
 
     async def readings(self, request: Request) -> Response:
-        return self._stream(request, self._readings(), "text/event-stream")
+        return self._stream(request, self._reading_events(), "text/event-stream")
+
+    async def readings_socket(self, socket: WebSocket) -> None:
+        """The same for programs that speak WebSocket."""
+        if self._relay.is_full(socket.scope["role"]):
+            await socket.send_denial_response(too_many())
+            return
+        await socket.accept()
+        sending = asyncio.create_task(self._send_readings(socket))
+        try:
+            while (await socket.receive())["type"] != "websocket.disconnect":
+                pass  # nobody reads what it says
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    async def _send_readings(self, socket: WebSocket) -> None:
+        async with aclosing(self._readings(self._sockets)) as lines:
+            async for line in lines:
+                if line is not None:
+                    await socket.send_text(line)
 
     async def video(self, request: Request) -> Response:
         kind = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
@@ -125,7 +153,7 @@ class Routes:
 
     def _stream(self, request: Request, parts: AsyncIterator[bytes], kind: str) -> Response:
         if self._relay.is_full(request.scope["role"]):
-            return JSONResponse({"error": "too many are watching"}, 503)
+            return too_many()
         return StreamingResponse(parts, media_type=kind)
 
     async def _live(self, viewer: bool) -> AsyncIterator[bytes]:
@@ -159,27 +187,34 @@ class Routes:
             self._now_event = (key, _event(content, "now"))
         return self._now_event[1]
 
-    async def _readings(self) -> AsyncIterator[bytes]:
-        """Every frame, as in a recording. A slow client, or one of many, misses some."""
-        with self._relay.stream():
-            yield b": readings\n\n"
-            last, seen = None, 0
+    async def _reading_events(self) -> AsyncIterator[bytes]:
+        yield b": readings\n\n"
+        async with aclosing(self._readings(self._events)) as lines:
+            async for line in lines:
+                yield b": no news\n\n" if line is None else f"data: {line}\n\n".encode()
+
+    async def _readings(self, counts: StreamCounts) -> AsyncGenerator[str | None]:
+        """Every frame, as in a recording; None without news. A slow client, or one of many, misses
+        some."""
+        with self._relay.stream(), counts.client():
+            seen, frames = 0, None
             while True:
                 update = await self._relay.wait_for_newer(seen, KEEP_ALIVE)
                 if update is None or update.number == seen:
-                    yield b": no news\n\n"
+                    yield None
                     continue
                 seen = update.number
                 latest = update.display.latest
-                if latest is not None and update.frame_at != last:
-                    last = update.frame_at
-                    yield self._write_reading(latest, last)
+                if latest is not None and update.frames != frames:
+                    yield self._write_reading(latest, update.frames)
+                    counts.add(0 if frames is None else update.frames - frames - 1)
+                    frames = update.frames
                     await self._wait_for_turn(READING_RATE)
 
-    def _write_reading(self, latest: FrameReadings, frame_at: float | None) -> bytes:
-        if self._reading_event[0] != frame_at:
-            self._reading_event = (frame_at, _event(latest.as_json()))
-        return self._reading_event[1]
+    def _write_reading(self, latest: FrameReadings, number: int) -> str:
+        if self._reading_line[0] != number:
+            self._reading_line = (number, _json(latest.as_json()))
+        return self._reading_line[1]
 
     async def _video(self) -> AsyncIterator[bytes]:
         with self._relay.stream():
@@ -207,6 +242,10 @@ class Routes:
         await asyncio.sleep(interval - time.monotonic() % interval)
 
 
+def too_many() -> Response:
+    return JSONResponse({"error": "too many are watching"}, 503)
+
+
 def _part(picture: bytes) -> bytes:
     head = f"Content-Type: image/jpeg\r\nContent-Length: {len(picture)}\r\n\r\n"
     return head.encode() + picture + f"\r\n--{BOUNDARY}\r\n".encode()
@@ -214,5 +253,8 @@ def _part(picture: bytes) -> bytes:
 
 def _event(content: object, name: str | None = None) -> bytes:
     head = "" if name is None else f"event: {name}\n"
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return f"{head}data: {text}\n\n".encode()
+    return f"{head}data: {_json(content)}\n\n".encode()
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False)

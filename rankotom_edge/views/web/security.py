@@ -61,12 +61,11 @@ class RequestGuard:
         self._cookie = f"rankotom-{address.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-            return
+        if scope["type"] == "websocket":
+            scope = {**scope, "method": "GET"}  # it opens with one, and obeys the same rules
 
         async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from rankotom_edge.closing import Closing
 from rankotom_edge.views.web.address import Address
@@ -24,6 +26,7 @@ HEADER_BYTES, PIECE = 16 * 1024, 1024  # of a request, and of what is parsed at 
 # Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
 WAITING = 128  # connections that the kernel holds until we accept them; chosen by eye
+MESSAGE_BYTES = 1024  # of what the other end of a WebSocket says, which nobody reads
 
 
 class Connection(H11Protocol):
@@ -139,6 +142,19 @@ def _close(opening: "asyncio.Task[None]", protocol: Connection) -> None:
         protocol.transport.abort()
 
 
+class SocketConnection(WebSocketsSansIOProtocol):
+    """A WebSocket, which a ``Connection`` becomes on request."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True  # uvicorn would report every refusal as an error
+
+    def shutdown(self) -> None:
+        """At once: whoever does not read would never get our farewell."""
+        self.transport.abort()
+
+
 class Server(Closing):
     """Serves from construction until it is closed; ``beside`` runs as long, in the same thread."""
 
@@ -152,7 +168,9 @@ class Server(Closing):
         config = uvicorn.Config(
             guard,
             http=Connection,
-            ws="none",
+            ws=SocketConnection,
+            ws_max_size=MESSAGE_BYTES,
+            ws_per_message_deflate=False,  # costs more than it saves on this machine
             loop="asyncio",
             lifespan="off",
             log_config=None,

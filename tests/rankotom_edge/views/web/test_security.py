@@ -14,8 +14,8 @@ from rankotom_edge.views.web import connections, server
 from rankotom_edge.views.web.security import HEADERS
 
 EVERYTHING = (
-    "/", "/page.js", "/style.css", "/video", "/api/live", "/api/readings", "/api/meta", "/healthz",
-    "/metrics", "/no-such-page",
+    "/", "/page.js", "/style.css", "/video", "/api/live", "/api/readings", "/api/readings/socket",
+    "/api/meta", "/healthz", "/metrics", "/no-such-page",
 )  # fmt: skip
 
 
@@ -118,7 +118,9 @@ def test_another_site_reads_nothing_and_presses_nothing(
     filled = {name: each.format(port=quiet.port) for name, each in headers.items()}
     for path in ("/api/readings", "/api/meta", "/video"):
         assert quiet.ask(path, headers=filled).status == 403
-    assert quiet.ask("/api/keys/q", "POST", filled).status == 403
+    # A WebSocket cannot be opened with POST, whoever asks.
+    status = quiet.ask("/api/keys/q", "POST", filled).status
+    assert status == (405 if "Upgrade" in headers else 403)
     assert quiet.view.key() is None
 
 
