@@ -23,7 +23,7 @@ from torch.optim import Adam, AdamW, Optimizer
 from calib.errors import RankotomError
 from train.augment import scale_pixels
 from train.batches import TrainingFaces, batches, derived_seed, steps_per_epoch
-from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
+from train.checkpoint import explain_damage, load_checkpoint, load_weights, resume, save_checkpoint
 from train.methods.registry import build_method
 from train.networks import build_network
 from train.progress import RunLog
@@ -57,8 +57,9 @@ def train(
     path, first = run / "checkpoint.safetensors", 0
     if path.exists():
         checkpoint = load_checkpoint(path)
-        resume(checkpoint, path, recipe, network, averaged, optimizer)
-        method.restore(checkpoint.method)
+        with explain_damage(path):
+            resume(checkpoint, path, recipe, network, averaged, optimizer)
+            method.restore(checkpoint.method)
         first = checkpoint.epoch
 
     steps = steps_per_epoch(recipe, faces)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli import option_groups
 from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.view_options import (
     OUTPUT,
@@ -82,6 +83,7 @@ class OutputOptions:
             help="Write one JSON object a line for every frame; [bold]-[/] is standard output.",
             rich_help_panel=OUTPUT,
         ),
+        option_groups.OUTPUT,
     ] = None
     record: Annotated[
         Path | None,
@@ -93,6 +95,7 @@ class OutputOptions:
             ),
             rich_help_panel=OUTPUT,
         ),
+        option_groups.OUTPUT_FOLDER,
     ] = None
     record_video: Annotated[
         bool,
@@ -106,6 +109,7 @@ class OutputOptions:
             help="At the end, draw a summary of the run as a picture.",
             rich_help_panel=OUTPUT,
         ),
+        option_groups.OUTPUT,
     ] = None
     summary_faces: Annotated[
         bool,
@@ -187,7 +191,11 @@ class ReadingOptions:
     threads: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="CPU threads that run the model.", rich_help_panel=MODEL
+            min=1,
+            max=64,
+            metavar="N",
+            help="CPU threads that run the model.",
+            rich_help_panel=MODEL,
         ),
     ] = 1
     no_calibration: Annotated[

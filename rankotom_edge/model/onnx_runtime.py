@@ -113,7 +113,8 @@ def try_session(
 
 
 class Session(Protocol):
-    run: Callable[..., list[NDArray[Any]]]
+    @property
+    def run(self) -> Callable[..., list[NDArray[Any]]]: ...
 
 
 def run_session(
