@@ -6,11 +6,12 @@ state is needed: all randomness is a function of (seed, epoch, step).
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,10 +20,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from calib.errors import RankotomError
+from calib.input_files import MEGABYTE, check_input
+from calib.json_fields import as_mapping, count, load_json, text
 from train.recipe import Recipe
 
 FORMAT = "1"
 AVERAGED = "averaged"  # the group of the averaged weights, which are the model's
+MOST_BYTES = 8 * 1024 * MEGABYTE  # memory-mapped; the state of a ResNet-50 has 400 MB
+LARGEST_SIZE = 1024  # pixels of a face
 RENAMED = {"spoiled": "damaged"}  # settings of recipes in older checkpoints
 
 
@@ -95,6 +100,7 @@ def write_checkpoint(
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
+    check_input(path, MOST_BYTES)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -106,8 +112,38 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"{path} is not a checkpoint of this program: found format {metadata.get('format')}, "
             f"expected format {FORMAT} with a recipe and an epoch."
         )
-    recipe = {RENAMED.get(key, key): value for key, value in json.loads(metadata["recipe"]).items()}
-    return Checkpoint(recipe, int(metadata["epoch"]), tensors)
+    with explain_damage(path):
+        saved = as_mapping(load_json(metadata["recipe"]))
+        recipe = {RENAMED.get(key, key): value for key, value in saved.items()}
+        _check_recipe(recipe)
+        return Checkpoint(recipe, count({"epoch": load_json(metadata["epoch"])}, "epoch"), tensors)
+
+
+def _check_recipe(recipe: Mapping[str, Any]) -> None:
+    """What a network is built from. An older checkpoint may lack the method, and have other values
+    of settings that matter in training alone."""
+    text(recipe, "name")
+    if "size" in recipe and not 1 <= count(recipe, "size") <= LARGEST_SIZE:
+        raise ValueError(f"its faces have {recipe['size']} pixels")
+    for name, kind in get_type_hints(Recipe).items():
+        if name not in ("dataset", "network", "channels", "method"):
+            continue
+        if name in recipe and recipe[name] not in get_args(kind):
+            known = ", ".join(map(str, get_args(kind)))
+            raise ValueError(f"its {name} is {recipe[name]!r:.40}, none of {known}")
+
+
+@contextmanager
+def explain_damage(path: Path) -> Iterator[None]:
+    """Turns what a damaged checkpoint causes into an error that names it."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise RankotomError(
+            f"{path} is not a checkpoint as this program writes it ({reason:.200}). It was "
+            "changed or damaged: delete it to start over."
+        ) from error
 
 
 def resume(
@@ -155,6 +191,7 @@ def resume(
 
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Tensors by name from a .safetensors file, or from a .pth file without running its code."""
+    check_input(path, MOST_BYTES)
     try:
         if path.suffix == ".safetensors":
             return load_file(path)

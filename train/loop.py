@@ -24,7 +24,7 @@ from torch.optim import Adam, AdamW, Optimizer
 from calib.errors import RankotomError
 from train.augment import scale_pixels
 from train.batches import Batch, TrainingFaces, batches, derived_seed, steps_per_epoch
-from train.checkpoint import load_checkpoint, load_weights, resume, save_checkpoint
+from train.checkpoint import explain_damage, load_checkpoint, load_weights, resume, save_checkpoint
 from train.methods.method import Method, StepResult
 from train.methods.registry import build_method
 from train.networks import build_network
@@ -120,8 +120,9 @@ def begin(
     path, done = run / CHECKPOINT, 0
     if path.exists():
         checkpoint = load_checkpoint(path)
-        resume(checkpoint, path, recipe, network, averaged, optimizer)
-        method.restore(checkpoint.method)
+        with explain_damage(path):
+            resume(checkpoint, path, recipe, network, averaged, optimizer)
+            method.restore(checkpoint.method)
         done = checkpoint.epoch
     return Training(recipe, network, averaged, optimizer, method, done)
 

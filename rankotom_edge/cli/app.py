@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, printable
 from rankotom_edge import __version__
 from rankotom_edge.cli.analyze import analyze
 from rankotom_edge.cli.bench import bench
@@ -26,6 +26,7 @@ from rankotom_edge.cli.output import INTERRUPTED, drop_output
 from rankotom_edge.cli.replay import replay
 from rankotom_edge.cli.train import train
 from rankotom_edge.interrupts import install_end_handlers
+from rankotom_edge.system_libraries import explain_import
 
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Live": (camera, replay, analyze),
@@ -35,6 +36,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 
 BAD_INPUT = 2
+BUG_WORDS = "error: this is a bug in rankotom-edge; please report it"
+TOO_LITTLE_MEMORY = "This needs more memory than there is. Give it less to read, or close programs."
 BUG = 70  # EX_SOFTWARE of sysexits.h; Python's own status, 1, means "the answer is no" here
 
 app = typer.Typer(
@@ -97,8 +100,13 @@ def main() -> None:
     except OSError as error:
         named = "" if error.filename is None else f"{error.filename}: "
         _fail(f"error: {named}{error.strerror or error}", BAD_INPUT, debug)
+    except (ImportError, MemoryError) as error:
+        words = explain_import(error) if isinstance(error, ImportError) else TOO_LITTLE_MEMORY
+        if words is None:
+            _fail(BUG_WORDS, BUG, debug=True)
+        _fail(f"error: {words}", BAD_INPUT, debug)
     except Exception:
-        _fail("error: this is a bug in rankotom-edge; please report it", BUG, debug=True)
+        _fail(BUG_WORDS, BUG, debug=True)
 
 
 def _open_missing_streams() -> None:
@@ -114,7 +122,7 @@ def _fail(message: str, status: int, debug: bool) -> NoReturn:
     with suppress(OSError):
         if debug:
             traceback.print_exc()
-        print(message, file=sys.stderr)
+        print(printable(message), file=sys.stderr)
     try:
         sys.stdout.flush()
     except OSError:

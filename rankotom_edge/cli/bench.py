@@ -38,7 +38,8 @@ def bench(
         ),
     ] = None,
     frames: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Frames to time, after the warm-up.")
+        int,
+        typer.Option(min=1, max=1_000_000, metavar="N", help="Frames to time, after the warm-up."),
     ] = 600,
     report: ReportOptions,
 ) -> None:

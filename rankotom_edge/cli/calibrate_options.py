@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from rankotom_edge.cli.option_groups import OUTPUT_FOLDER
+
 FROM, ASKING, KEPT = "Which faces", "Labelling", "What is kept"
 
 
@@ -117,6 +119,7 @@ class KeepingOptions:
             ),
             rich_help_panel=KEPT,
         ),
+        OUTPUT_FOLDER,
     ] = None
     list_all: Annotated[
         bool, typer.Option("--list", help="List the calibrations here.", rich_help_panel=KEPT)

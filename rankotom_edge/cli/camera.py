@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from calib.errors import RankotomError
+from rankotom_edge.cli import option_groups
 from rankotom_edge.cli.recording_options import RecordingOptions
 from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.stream_options import StreamOptions
@@ -93,6 +94,7 @@ class OutputOptions:
             help="Write one JSON object a line for every frame; [bold]-[/] is standard output.",
             rich_help_panel=OUTPUT,
         ),
+        option_groups.OUTPUT,
     ] = None
     summary: Annotated[
         Path | None,
@@ -101,6 +103,7 @@ class OutputOptions:
             help="At the end, draw a summary of the run as a picture.",
             rich_help_panel=OUTPUT,
         ),
+        option_groups.OUTPUT,
     ] = None
     summary_faces: Annotated[
         bool,
@@ -191,7 +194,11 @@ class ReadingOptions(ModelOptions):
     threads: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="CPU threads that run the model.", rich_help_panel=MODEL
+            min=1,
+            max=64,
+            metavar="N",
+            help="CPU threads that run the model.",
+            rich_help_panel=MODEL,
         ),
     ] = 1
     no_calibration: Annotated[

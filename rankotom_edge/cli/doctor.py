@@ -30,7 +30,8 @@ def doctor(
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.01, metavar="SECONDS", help="The time limit of each check.")
+        float,
+        typer.Option(min=0.01, max=3600, metavar="SECONDS", help="The time limit of each check."),
     ] = TIMEOUT,
     private: Annotated[
         bool,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rankotom_edge.cli.option_groups import OUTPUT
 from rankotom_edge.cli.output import (
     BootstrapOptions,
     ReportOptions,
@@ -43,6 +44,7 @@ def evaluate(
     save: Annotated[
         Path | None,
         typer.Option("--save-predictions", metavar="FILE.npz", help="Save the predictions."),
+        OUTPUT,
     ] = None,
     faces: FacesOptions,
     bootstrap: BootstrapOptions,

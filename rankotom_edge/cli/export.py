@@ -10,7 +10,7 @@ import typer
 from calib.errors import RankotomError
 from rankotom_edge.cli.drift_limits import LimitOptions
 from rankotom_edge.cli.extras import extra
-from rankotom_edge.cli.option_groups import given_options
+from rankotom_edge.cli.option_groups import OUTPUT, given_options
 from rankotom_edge.cli.output import (
     BootstrapOptions,
     ReportOptions,
@@ -120,6 +120,7 @@ def export(
             ),
             show_default=False,
         ),
+        OUTPUT,
     ] = None,
     mirror: Annotated[
         bool,

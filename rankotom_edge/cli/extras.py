@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from calib.errors import RankotomError
-
-OURS = {"calib", "export", "rankotom_edge", "train"}
+from rankotom_edge.system_libraries import OURS
 
 
 @contextmanager

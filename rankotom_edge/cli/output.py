@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calib.errors import RankotomError
-from rankotom_edge.publish.json_lines import STDOUT
+from rankotom_edge.cli.option_groups import OUTPUT
+from rankotom_edge.publish.json_lines import PRIVATE_FILE, STDOUT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+MOST_SEED = 2**63 - 1
 INTERRUPTED = 130  # exit status after Ctrl-C: 128 plus the signal's number, by convention
 
 JsonTarget = Annotated[
@@ -26,9 +28,12 @@ JsonTarget = Annotated[
     typer.Option(
         "--json", metavar="FILE|-", help="Write the results as JSON; [bold]-[/] is standard output."
     ),
+    OUTPUT,
 ]
 PlotTarget = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the report as a picture.")
+    Path | None,
+    typer.Option("--plot", metavar="FILE.png", help="Draw the report as a picture."),
+    OUTPUT,
 ]
 
 
@@ -43,11 +48,15 @@ class BootstrapOptions:
     resamples: Annotated[
         int,
         typer.Option(
-            min=10, metavar="N", help="Bootstrap resamples for the intervals and the floor."
+            min=10,
+            max=100_000,
+            metavar="N",
+            help="Bootstrap resamples for the intervals and the floor.",
         ),
     ] = 1000
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the bootstrap resamples.")
+        int,
+        typer.Option(min=0, max=MOST_SEED, metavar="N", help="Seed of the bootstrap resamples."),
     ] = 0
 
 
@@ -81,7 +90,7 @@ def write_json(target: str, document: Mapping[str, object]) -> None:
         return
     from calib.files import replace_file
 
-    with replace_file(Path(target)) as temporary:
+    with replace_file(Path(target), PRIVATE_FILE) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

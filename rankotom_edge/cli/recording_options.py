@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankotom_edge.cli.option_groups import OUTPUT_FOLDER
 from rankotom_edge.cli.view_options import OUTPUT
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class RecordingOptions:
             ),
             rich_help_panel=OUTPUT,
         ),
+        OUTPUT_FOLDER,
     ] = None
     record_video: Annotated[
         bool,

@@ -10,6 +10,7 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge.cli.extras import extra
+from rankotom_edge.cli.option_groups import OUTPUT_FOLDER
 from rankotom_edge.cli.output import INTERRUPTED, JsonTarget, show, write_json
 from rankotom_edge.cli.predictions import DataOption
 from rankotom_edge.publish.json_lines import STDOUT
@@ -50,12 +51,17 @@ def train(
             ),
             show_default=False,
         ),
+        OUTPUT_FOLDER,
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Epochs, instead of the recipe's.")
+        int | None,
+        typer.Option(min=1, max=100_000, metavar="N", help="Epochs, instead of the recipe's."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed, instead of the recipe's.")
+        int | None,
+        typer.Option(
+            min=0, max=2**32 - 1, metavar="N", help="Random seed, instead of the recipe's."
+        ),
     ] = None,
     network: Annotated[
         str | None,
@@ -83,6 +89,7 @@ def train(
         int | None,
         typer.Option(
             min=1,
+            max=1024,
             metavar="N",
             help=r"CPU threads for training. [dim]\[default: torch's choice][/]",
             show_default=False,

@@ -15,6 +15,7 @@ TENSORRT = "see docs/jetson.md; the CPU reads faces without it"
 PROBES: dict[str, tuple[Probe, ...]] = {
     "Reading faces": (
         Probe("demo", f"{FACE_READING}:demo", level="needed", fix=INSTALL),
+        Probe("system libraries", f"{SOFTWARE}:libraries"),
         Probe("mediapipe", f"{FACE_READING}:detector", level="needed", fix=MEDIAPIPE),
         Probe("opencv", f"{SOFTWARE}:opencv", level="needed", fix=OPENCV),
         Probe("onnxruntime", f"{FACE_READING}:providers", level="needed", fix=ONNX_RUNTIME),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from calib.errors import RankotomError
 from rankotom_edge.doctor.check import Finding
+from rankotom_edge.system_libraries import LIBRARIES, install_command, missing_libraries
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -53,6 +54,14 @@ def packages(extra: str) -> Finding:
     missing = all(version is None for version in here.values())
     fix = f"pip install '{named}'" if extra and missing else f"pip install {commands}"
     return Finding(False, ", ".join(words), fix)
+
+
+def libraries(_: str) -> Finding:
+    """Of the system; the import of OpenCV or MediaPipe would name the first that is missing."""
+    missing = missing_libraries()
+    if missing:
+        return Finding(False, f"missing: {', '.join(missing)}", install_command(missing))
+    return Finding(True, ", ".join(LIBRARIES))
 
 
 def opencv(_: str) -> Finding:

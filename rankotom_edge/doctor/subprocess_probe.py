@@ -6,7 +6,6 @@ OpenCV aborts the process when it cannot open a window; a camera may block insid
 import importlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,20 +16,10 @@ from dataclasses import asdict, replace
 
 from calib.errors import RankotomError
 from rankotom_edge.doctor.check import Check, Finding, Probe
+from rankotom_edge.system_libraries import install_command, missing_libraries, named_library
 
 TIMEOUT = 20.0  # seconds for one probe. Chosen by eye, for two busy cores
 KILL_SECONDS = 0.5  # for a killed process to end; inside a driver it may never
-
-# Shared libraries that the OpenCV and MediaPipe wheels expect, and their Debian packages.
-LIBRARIES = {
-    "libGL.so.1": "libgl1",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libgthread-2.0.so.0": "libglib2.0-0",
-    "libxcb.so.1": "libxcb1",
-    "libSM.so.6": "libsm6",
-    "libEGL.so.1": "libegl1",
-    "libGLESv2.so.2": "libgles2",
-}
 
 
 def run_probes(
@@ -98,9 +87,10 @@ def explain_crash(status: int, errors: str) -> Finding:
         return Finding(False, f"crashed ({signal.Signals(-status).name}): {last}")
     if "numpy.core.multiarray failed to import" in errors:
         return Finding(False, "cv2 was built for numpy 1, as JetPack's is", "pip install 'numpy<2'")
-    missing = re.search(r"(\S+\.so[.\d]*): cannot open shared object file", errors)
-    package = LIBRARIES.get(missing[1]) if missing else None
-    return Finding(False, last, None if package is None else f"sudo apt-get install {package}")
+    library = named_library(errors)
+    if library is None:
+        return Finding(False, last)
+    return Finding(False, last, install_command((library, *missing_libraries())))
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -18,6 +18,7 @@ from rankotom_edge.faces.face import Face
 from rankotom_edge.faces.mediapipe_log import hide_startup_messages
 from rankotom_edge.frame import Image
 from rankotom_edge.interrupts import delay_interrupts
+from rankotom_edge.system_libraries import explain_import
 
 MODELS = {"short": 0, "full": 1}  # MediaPipe's model_selection: faces within 2 m, within 5 m
 
@@ -43,7 +44,8 @@ class FaceDetector(Closing):
                 face_detection = _mediapipe_face_detection()
         except ImportError as error:
             raise RankotomError(
-                f"Face detection needs MediaPipe, which does not load here ({error}). "
+                explain_import(error)
+                or f"Face detection needs MediaPipe, which does not load here ({error}). "
                 "Install it with: pip install mediapipe==0.10.14"
             ) from error
         with hide_startup_messages():

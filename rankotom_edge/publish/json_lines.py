@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from calib.errors import RankotomError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.readings.frame_readings import FrameReadings
 
 STDOUT = "-"
+PRIVATE_FILE = 0o600  # readings of faces are personal data, as in a recorded session
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ def json_lines(target: str) -> Iterator[JsonLines]:
         yield JsonLines(sys.stdout, "standard output")
         return
     try:
-        file = Path(target).open("w", encoding="utf-8")  # noqa: SIM115  (closed below)
+        number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            os.fchmod(number, PRIVATE_FILE)  # it may have been there
+        file = open(number, "w", encoding="utf-8")  # noqa: SIM115  (closed below)
     except OSError as error:
         raise RankotomError(f"Cannot write to {target}: {error.strerror}.") from error
     try:

@@ -24,6 +24,7 @@ SCHEMES_WITH_KEY_FRAMES = ("udp", "rtsp", "rtsps")
 
 FASTEST = 240.0  # webm files and RTSP cameras of unknown rate report 1000 or 90000 fps
 
+FRAME_SIZE = (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
 # With n threads FFmpeg delays the video by n - 1 frames; with one thread it delays none and costs
 # less CPU in total. Decoding runs in a thread of its own anyway.
 ONE_THREAD = [cv2.CAP_PROP_N_THREADS, 1]
@@ -105,9 +106,7 @@ def plausible_fps(reported: float) -> float | None:
 
 def retrieve_image(capture: cv2.VideoCapture) -> Image | None:
     """The image that was grabbed; None if it is damaged, RankotomError if it is too large."""
-    width, height = (
-        int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
-    )
+    width, height = (int(capture.get(each)) for each in FRAME_SIZE)
     check_size(width, height, MOST_VIDEO_PIXELS)
     try:
         complete, image = capture.retrieve()

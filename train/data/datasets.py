@@ -21,9 +21,11 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal
 
@@ -32,7 +34,9 @@ from numpy.typing import NDArray
 
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
+from calib.input_files import MEGABYTE, expand_home, open_input, read_input
 
+MOST_TABLE = 64 * MEGABYTE  # FERPlus's has 2 MB
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DatasetName = Literal["ferplus", "rafdb", "rafdb-compound", "affectnet", "lfw"]
@@ -117,7 +121,7 @@ class _Layout:
 def data_folder(given: Path | None) -> Path:
     """``--data`` if given, else ``$RANKOTOM_DATA``, else ``~/.cache/rankotom-edge``."""
     chosen = given or os.environ.get("RANKOTOM_DATA") or "~/.cache/rankotom-edge"
-    return Path(chosen).expanduser()
+    return expand_home(chosen)
 
 
 def load_dataset(
@@ -198,11 +202,11 @@ def _read_ferplus(root: Path, split: Split) -> tuple[int, FaceSet]:
     pictures = _pictures(root / "data" / folder_name, "*.png", f"FERPlus {split}")
     table = root / "fer2013new.csv"
     counts: dict[str, list[int]] = {}
-    with table.open(newline="") as lines:
-        for row in csv.DictReader(lines):
+    with _explain(table), open_input(table, MOST_TABLE) as file:
+        for row in csv.DictReader(TextIOWrapper(file, encoding="utf-8", newline="")):
             if row.get("Usage") == usage and row.get("Image name"):
                 try:
-                    counts[row["Image name"]] = [int(row[emotion]) for emotion in EMOTIONS]
+                    counts[row["Image name"]] = [_votes(row[emotion]) for emotion in EMOTIONS]
                 except (KeyError, TypeError, ValueError) as error:
                     raise RankotomError(
                         f"{table}: the votes for {row['Image name']} are not eight numbers. "
@@ -220,6 +224,21 @@ def _read_ferplus(root: Path, split: Split) -> tuple[int, FaceSet]:
     )
 
 
+def _votes(cell: str) -> int:
+    votes = int(cell)
+    if not 0 <= votes <= 1_000_000:
+        raise ValueError(f"{cell:.40} votes")
+    return votes
+
+
+@contextmanager
+def _explain(table: Path) -> Iterator[None]:
+    try:
+        yield
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RankotomError(f"{table} is not a readable table ({error}).") from error
+
+
 def _read_rafdb(
     part: str, official: Sequence[str], classes: tuple[str, ...], root: Path, split: Split
 ) -> tuple[int, FaceSet]:
@@ -230,7 +249,9 @@ def _read_rafdb(
     )
     numbered = dict(enumerate(official, start=1))
     files, labels = [], []
-    for number, line in enumerate(table.read_text().splitlines(), start=1):
+    with _explain(table):
+        lines = read_input(table, MOST_TABLE).decode().splitlines()
+    for number, line in enumerate(lines, start=1):
         if not line.startswith(prefix):
             continue
         try:
