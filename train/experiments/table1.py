@@ -285,6 +285,7 @@ def main(
     network: Annotated[str | None, typer.Option(help="resnet18, resnet50, edge …")] = None,
     size: Annotated[int | None, typer.Option(min=16, help="Pixels.")] = None,
     threads: Annotated[int | None, typer.Option(min=1)] = None,
+    bfloat16: Annotated[bool, typer.Option(help="As in `rankotom-edge train`.")] = False,
     check_count: Annotated[
         bool, typer.Option(help="Expect the paper's number of pictures.")
     ] = True,
@@ -299,7 +300,7 @@ def main(
         )
     if threads:
         torch.set_num_threads(threads)
-    base = replace(STARTS[start], dataset=dataset, every=every)
+    base = replace(STARTS[start], dataset=dataset, every=every, bfloat16=bfloat16)
     base = replace(base, epochs=epochs or base.epochs)
     if network or size:
         name = find_network(network or base.network)
