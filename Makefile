@@ -154,7 +154,7 @@ $(CORE): pyproject.toml constraints.txt | system $(BIN)/python
 # torch is pinned in constraints.txt: an open range would fetch gigabytes of CUDA.
 $(DEV): pyproject.toml constraints.txt | system $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt \
-	  -e '.[train,web,streams,dev]'
+	  -e '.[train,web,streams,analyze,cluster,dev]'
 	@touch $@ $(CORE)
 
 # Shared libraries that the OpenCV and MediaPipe wheels need from the system, each with its
