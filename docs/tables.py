@@ -1,4 +1,4 @@
-"""Update the tables in the documents from the cards of the embedded models.
+"""Update the tables in the documents from the cards of the embedded models, and from Table 1.
 
     python docs/tables.py
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from calib.files import replace_file
+from calib.reports import table1
 from rankotom_edge.model.artifact import Artifact, load_artifact
 from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 
@@ -18,7 +19,7 @@ DOCUMENTS = (
     DOCS.parent / "README.md",
     *(DOCS / name for name in ("results.md", "model-card.md", "export.md")),
 )
-TABLE = re.compile(r"(<!-- (?P<name>[a-z ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.DOTALL)
 METRICS = {
     "accuracy": "accuracy",
     "mean_recall": "mean recall",
@@ -123,6 +124,10 @@ def make_tables() -> Mapping[str, str]:
         "expressions": expressions_table(fp32),
         "confusion": confusion_table(fp32),
         "quantized": quantized_table(fp32, *quantized),
+        **{
+            f"table1 {start}": table1.markdown(table1.Table1.read(DOCS / f"table1-{start}.json"))
+            for start in table1.STARTS
+        },
     }
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from onnx import NodeProto, helper, numpy_helper
 
 from export.int8 import sample_evenly
-from export.predict import BATCH, run_model
+from export.predict import BATCH
+from rankotom_edge.model.artifact import INPUT
 from rankotom_edge.model.onnx_runtime import open_session
 
 FACES = 256  # chosen by eye: 4,608 places and more for each filter
@@ -92,9 +93,9 @@ def measure_inputs(model: onnx.ModelProto, weights: Weights, faces: NDArray[np.u
         name: np.zeros((each[0].size, each[0].size)) for name, each in weights.items()
     }
     for start in range(0, len(faces), BATCH):
-        values = dict(
-            zip(inputs, run_model(session, faces[start : start + BATCH], inputs), strict=True)
-        )
+        batch = np.ascontiguousarray(faces[start : start + BATCH])
+        # Not run_session: inside the graph a face and its mirror image are two rows.
+        values = dict(zip(inputs, session.run(list(inputs), {INPUT: batch}), strict=True))
         for node in nodes:
             seen = filter_inputs(node, values[node.input[0]], weights[node.name].shape[2:])
             # Its scale does not matter, so the last batch may be smaller.

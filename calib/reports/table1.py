@@ -48,6 +48,7 @@ PROTOCOL = (
     "size and length of training that it does not name: compare the order of the rows, not the "
     "numbers."
 )
+DATASETS = {"ferplus": "FERPlus", "rafdb": "RAF-DB", "affectnet": "AffectNet"}
 STARTS = {"random": "random weights", "faces": "a face recogniser's weights"}
 RAW = ("accuracy", "mean_recall", "ece", "aece", "mce", "mce50", "nll", "brier")
 SCALED = ("temperature", "ece", "aece", "mce", "mce50", "nll", "brier")
@@ -104,10 +105,11 @@ class Table1:
     def caption(self) -> str:
         about, seeds = self.setting, len({result.seed for result in self.results})
         return (
-            f"{about['dataset']}, {about['faces']:,} faces to train on, {about['network']} from "
-            f"{STARTS[about['start']]}, {about['epochs']} epochs of {about['steps']} steps of "
-            f"{about['batch']} faces, {seeds} seed{'s' if seeds > 1 else ''}; measured on "
-            f"{about['measured']:,} other faces, one view"
+            f"{DATASETS[about['dataset']]}, {about['faces']:,} faces to train on; "
+            f"{about['network']} from {STARTS[about['start']]}, "
+            f"{counted(about['epochs'], 'epoch')} of {about['steps']} steps of "
+            f"{about['batch']} faces, {counted(seeds, 'seed')}; "
+            f"measured on {about['measured']:,} other faces, one view"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -149,6 +151,10 @@ def read_estimates(saved: Mapping[str, Any]) -> dict[str, Estimate]:
         )
         for name, each in saved.items()
     }
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def number(name: str, value: float) -> str:
@@ -220,7 +226,7 @@ def heads(names: Iterable[str]) -> list[str]:
 
 def markdown(table: Table1) -> str:
     """For docs/results.md: mean, seeds and interval below each other in a cell."""
-    parts = [f"{table.caption[0].upper()}{table.caption[1:]}.", ""]
+    parts = [f"{table.caption}.", ""]
     for title, columns, cells in sections(table, "<br>"):
         lines = [["", *columns], ["---"] * (len(columns) + 1)]
         lines += [[row, *cells(row)] for row in table.rows]
@@ -239,13 +245,10 @@ def body(table: Table1, columns: Sequence[str], cells: Cells) -> Table:
 def report(table: Table1) -> RenderableType:
     parts: list[RenderableType] = [heading("Table 1"), note(table.caption)]
     whole, narrow = (list(sections(table, separator)) for separator in ("\n", None))
-    for (title, columns, cells), (_, _, means) in zip(whole, narrow, strict=True):
-        fitting = FirstThatFits(
-            (
-                body(table, columns, cells),
-                body(table, [name.rstrip(" %") for name in columns], means),
-            )
-        )
+    for (title, columns, cells), (_, heads_of_means, means) in zip(whole, narrow, strict=True):
+        # Where even the means do not fit, their heads take several lines.
+        stacked = [name.rstrip(" %").replace(" ", "\n") for name in heads_of_means]
+        fitting = FirstThatFits((body(table, columns, cells), body(table, stacked, means)))
         parts += [heading(title), fitting]
     parts += [
         note(

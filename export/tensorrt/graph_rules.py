@@ -14,7 +14,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, shape_inference
 
-# Each is in NVIDIA's table, without a restriction that our graphs could break.
 from rankotom_edge.model.graph_content import OPERATORS
 
 # 13 is the first with a scale for each channel; 20 is the last that ONNX Runtime quantizes and

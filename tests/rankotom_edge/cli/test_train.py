@@ -9,7 +9,7 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -19,20 +19,21 @@ from calib.emotions import EMOTIONS
 from rankotom_edge.cli.app import main
 from train.recipe import RECIPES, Recipe
 
-TINY = Recipe(
-    name="tiny",
-    network="edge-narrow",
-    size=16,
-    channels=1,
-    batch=8,
-    epochs=2,
-    face_recognition=False,
-)
+SETTINGS: dict[str, Any] = {
+    "name": "tiny",
+    "network": "edge-narrow",
+    "size": 16,
+    "channels": 1,
+    "batch": 8,
+    "epochs": 2,
+    "face_recognition": False,
+}
+TINY = Recipe(**SETTINGS)
 # The command in a process of its own, with the recipe above added to the real ones.
 SCRIPT = """
 import sys
 from train.recipe import RECIPES, Recipe
-RECIPES["tiny"] = {recipe}
+RECIPES["tiny"] = Recipe(**{settings})
 if __name__ == "__main__":
     from rankotom_edge.cli.app import main
     main()
@@ -79,11 +80,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.py"
-    path.write_text(
-        SCRIPT.format(
-            recipe=str(TINY).replace("Strength(", "__import__('train.augment').augment.Strength(")
-        )
-    )
+    path.write_text(SCRIPT.format(settings=SETTINGS))
     return path
 
 

@@ -86,7 +86,7 @@ def run(data: Path, tmp_path: Path) -> Run:
     app.command()(main)
 
     def start(*options: str) -> Result:
-        common = ["--data", str(data), "--run", str(tmp_path), "--no-check-count"]
+        common = ["--data", str(data), "--runs", str(tmp_path), "--no-check-count"]
         result = CliRunner().invoke(app, [*common, "--epochs", "1", *options])
         assert result.exception is None, result.exception
         return result
