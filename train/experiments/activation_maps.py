@@ -108,7 +108,7 @@ def main(
     model: str = "ferplus-fp32",
     data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
     half: Annotated[Half, typer.Option(help="Half of FERPlus valid.")] = "choose",
-    count_check: Annotated[
+    check_count: Annotated[
         bool, typer.Option(help="Compare the number of pictures with the paper's.")
     ] = True,
 ) -> None:
@@ -119,14 +119,14 @@ def main(
     def pixels(faces: FaceSet, framing: Framing | None = None) -> NDArray[np.uint8]:
         return load_crops(faces, crop.size, crop.channels, framing, folder / "framed")
 
-    faces = validation_half(load_dataset("ferplus", folder, "valid", count_check), half)
+    faces = validation_half(load_dataset("ferplus", folder, "valid", check_count), half)
     fer = pixels(faces)
     with Classifier(artifact, torch.get_num_threads()) as classifier:
         fer_faces, blends = (classify_faces(classifier, each) for each in (fer, blend_pairs(fer)))
         print(f"{artifact.card.name} on {faces.name}\n")
         print_shares(faces, fer_faces, blends)
         if output is not None:
-            lfw = load_dataset("lfw", folder, "train", count_check)
+            lfw = load_dataset("lfw", folder, "train", check_count)
             fr = pixels(lfw, FERPLUS_FRAMING)[:4000]  # enough to choose
             draw(choose_rows(classifier, fer, fer_faces, fr), output)
 

@@ -23,10 +23,10 @@ from train.data.datasets import FaceSet, Split, data_folder, load_dataset
 LabelledName = Literal["ferplus", "rafdb", "rafdb-compound", "affectnet"]
 
 
-def load_splits(dataset: LabelledName, folder: Path, count_check: bool) -> list[FaceSet]:
+def load_splits(dataset: LabelledName, folder: Path, check_count: bool) -> list[FaceSet]:
     """Train and valid, which for RAF-DB and AffectNet is the one held-out part."""
     splits: tuple[Split, Split] = ("train", "valid")
-    return [load_dataset(dataset, folder, split, count_check) for split in splits]
+    return [load_dataset(dataset, folder, split, check_count) for split in splits]
 
 
 def class_counts(faces: FaceSet) -> NDArray[np.int64]:
@@ -100,12 +100,12 @@ def main(
     dataset: Annotated[LabelledName, typer.Option(help="The data set.")] = "ferplus",
     plot: Annotated[Path | None, typer.Option(help="Draw a bar chart: .png, .svg, .pdf.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
-    count_check: Annotated[
+    check_count: Annotated[
         bool, typer.Option(help="Compare the number of pictures with the paper's.")
     ] = True,
 ) -> None:
     """Print the number and the share of the faces of each class."""
-    splits = load_splits(dataset, data_folder(data), count_check)
+    splits = load_splits(dataset, data_folder(data), check_count)
     Console().print(proportions_table(splits))
     if plot is not None:
         draw(splits, plot)

@@ -124,13 +124,13 @@ def main(
     plot: Annotated[Path | None, typer.Option(help="Draw the heatmaps: .png, .svg, .pdf.")] = None,
     split: Annotated[Split, typer.Option(help="Part of the compound faces.")] = "test",
     data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
-    count_check: Annotated[
+    check_count: Annotated[
         bool, typer.Option(help="Compare the number of pictures with the paper's.")
     ] = True,
 ) -> None:
     """Print how often each run finds the two emotions of a compound face; draw the heatmaps."""
     folder = data_folder(data)
-    faces = load_dataset("rafdb-compound", folder, split, count_check)
+    faces = load_dataset("rafdb-compound", folder, split, check_count)
     results = [run_heatmap(run, faces, folder) for run in runs]
     summary, compounds = tables(results)
     Console().print(summary, "", compounds)

@@ -94,7 +94,7 @@ def test_the_number_is_printed_without_the_picture_for_either_half(
     tiny_artifact: Artifact, made_ferplus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for half in ("choose", "report"):
-        main(None, str(tiny_artifact.path), made_ferplus, half, count_check=False)
+        main(None, str(tiny_artifact.path), made_ferplus, half, check_count=False)
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == f"tiny on ferplus/valid/{half}"
         assert lines[2].startswith("Share of the 2 x 2 map above half of its maximum")

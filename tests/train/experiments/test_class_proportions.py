@@ -60,12 +60,12 @@ def test_every_data_set_has_a_row_a_class_the_most_common_first_and_a_plot(
     make, most, second = MADE[dataset]
     make(tmp_path)
     plot = tmp_path / "classes.png"
-    main(dataset, plot, tmp_path, count_check=False)
+    main(dataset, plot, tmp_path, check_count=False)
     header, first, *others, total = capsys.readouterr().out.splitlines()
     assert header.split()[0::2] == ["train", "test" if "rafdb" in dataset else "valid"]
     assert first.startswith(most)
     assert others[0].startswith(second)
-    train, held_out = load_splits(dataset, tmp_path, count_check=False)
+    train, held_out = load_splits(dataset, tmp_path, check_count=False)
     assert len(others) == len(train.classes) - 1
     assert total.split() == ["all", str(len(train)), "100.0", str(len(held_out)), "100.0"]
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -75,11 +75,11 @@ def test_the_shares_are_those_of_the_split(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_ferplus(tmp_path)
-    main("ferplus", None, tmp_path, count_check=False)
+    main("ferplus", None, tmp_path, check_count=False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[1] == ["neutral", "4", "33.3", "2", "66.7"]  # 4 of 12, and 2 of 3
     assert lines[2] == ["fear", "2", "16.7", "0", "0.0"]
-    train, valid = load_splits("ferplus", tmp_path, count_check=False)
+    train, valid = load_splits("ferplus", tmp_path, check_count=False)
     assert class_counts(train).tolist() == [4, 1, 1, 1, 1, 1, 2, 1]
     assert class_counts(valid).tolist() == [2, 1, 0, 0, 0, 0, 0, 0]
 

@@ -100,7 +100,7 @@ def test_trained_runs_are_compared_side_by_side(
 ) -> None:
     heatmap = run_heatmap(runs[0], compounds, rafdb).heatmap
     plot = rafdb / "figure3.png"
-    main(runs, plot, "test", rafdb, count_check=False)
+    main(runs, plot, "test", rafdb, check_count=False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines[1:3]] == [["1", "rafdb-cross-entropy"], ["2", "rafdb-scn"]]
     assert lines[4] == ["faces", "1", "2"]
@@ -110,4 +110,4 @@ def test_trained_runs_are_compared_side_by_side(
 
 def test_a_folder_that_is_no_run_is_named(rafdb: Path) -> None:
     with pytest.raises(RankotomError, match="it is not the folder of a run"):
-        main([rafdb], None, "test", rafdb, count_check=False)
+        main([rafdb], None, "test", rafdb, check_count=False)
