@@ -50,9 +50,8 @@ class RankOToM(Method):
         pixels, labels, targets = batch.fer, batch.labels, batch.targets
         faces = augment(batch.fer, batch.draws, size)
         first = torch.arange(blends, device=faces.device)
-        second = (
-            first ^ 1
-        )  # without FR faces, neighbours of the shuffled batch blend with each other
+        # Without FR faces, neighbours of the shuffled batch blend with each other.
+        second = first ^ 1
         chosen = torch.ones_like(first, dtype=torch.bool)
         if batch.fr is not None:
             view_a, view_b, trained = (augment(batch.fr, draws, size) for draws in batch.fr_draws)
