@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -49,6 +50,38 @@ def test_killed_recordings_can_be_read_to_their_last_frame(
     report(
         "kill -9 while recording", f"{frames:,} frames, all read again", f"{kills} of {kills}", lost
     )
+
+
+def test_two_signals_at_once_leave_a_whole_session(
+    camera_program: Callable[..., Any],
+    wait_until: Callable[..., None],
+    times: Callable[[int, int], int],
+    tmp_path: Path,
+    report: Callable[..., None],
+    unreadable_bytes: Callable[[Any], int],
+) -> None:
+    """As from a service manager and a terminal, or a person who presses twice."""
+    ends, frames, lost = times(20, 1), 0, 0
+    chance = random.Random(0)
+    for number in range(ends):
+        folder = tmp_path / str(number)
+        program = camera_program("--source", "demo", "--view", "none", "--record", folder)
+
+        def recorded(folder: Path = folder) -> bool:
+            return any(each.stat().st_size > 1000 for each in folder.glob("*/readings.jsonl"))
+
+        wait_until(recorded, "a recording")
+        program.send_signal(signal.SIGINT)
+        time.sleep(chance.uniform(0, 0.01))
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(60) == 130
+        session = read_session(folder)
+        assert session.complete
+        frames += session.metadata["frames"]
+        lost += unreadable_bytes(session)
+    load = f"{frames:,} frames, all read again"
+    report("two signals within 10 ms while recording", load, f"{ends} of {ends}", lost)
+    assert lost == 0
 
 
 def test_a_killed_export_leaves_a_whole_file_or_none(
