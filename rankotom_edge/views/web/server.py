@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from asyncio import sslproto
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -22,6 +23,8 @@ HEADER_SECONDS = 10.0  # from its first byte on, for a whole request
 SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with the program anyway
 NO_HANDLE_SECONDS = 0.1  # before another connection is accepted, if there was no file handle left
 HEADER_BYTES, PIECE = 16 * 1024, 1024  # of a request, and of what is parsed at once
+# Bytes that asyncio holds of each TLS connection; its own 256 KB would make a flood cost 100 MB.
+TLS_BUFFER = 16 * 1024
 # Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
 # Connections that the kernel holds until we accept them; one more has to try again a second later.
@@ -89,6 +92,8 @@ class _Uvicorn(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, address: Address, guard: RequestGuard) -> None:
         super().__init__(config)
+        if address.tls is not None:
+            sslproto.SSLProtocol.max_size = TLS_BUFFER
         self._address, self._connections = address, guard.connections
         self._tasks: set[asyncio.Task[None]] = set()
 
