@@ -121,8 +121,8 @@ class ReconnectingSource(Source):
                 self._attempt = attempt
                 if self._closing.wait(delay):
                     return
-                if self._play() > min(delay, PLAYED_WELL):  # it was worth opening: it is not dead, it drops out
-                    attempt = 0
+                if self._play() > min(delay, PLAYED_WELL):
+                    attempt = 0  # it was worth opening: it is not dead, it drops out
         except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:

@@ -183,6 +183,5 @@ def test_a_client_that_sends_pings_and_reads_no_answer_is_closed(stage: Any) -> 
         rude.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         assert rude.recv(100).startswith(b"HTTP/1.1 101 ")
         with pytest.raises(ConnectionError):
-            for _ in range(10_000):
-                rude.sendall(ping * 10)
+            rude.sendall(ping * 100_000)
     assert stage.ask("/api/meta").status == 200
