@@ -105,8 +105,8 @@ def test_the_owner_is_answered_while_two_hundred_hostile_connections_are_held(
     assert program.wait(60) == 130
     assert failed == 0, f"{failed} of {len(waits)}"
     assert opened > HOSTILES
-    assert len(waits) > seconds
-    assert read > seconds
+    assert len(waits) > seconds / 4
+    assert read > seconds / 4
     slow = sorted(waits)[int(0.95 * len(waits))]
     report(
         f"{HOSTILES} hostile connections for {seconds} s, opened {opened:,} times",

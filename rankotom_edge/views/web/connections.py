@@ -48,7 +48,8 @@ class Connections:
             len(of_network) > UNKNOWN_OF_ONE_ADDRESS
             or sum(map(len, self._unknown.values())) > UNKNOWN
         ):
-            oldest = next(iter(max(self._unknown.values(), key=len)))
+            largest = max(self._unknown.values(), key=len)
+            oldest = next(iter(largest))
             self.closed(oldest)
             oldest.close()
         return held
