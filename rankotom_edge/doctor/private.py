@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 
 from rankotom_edge.doctor.check import Check
+from rankotom_edge.doctor.subprocess_probe import end
 
 FRAMES = 60
 # Everything that opens a socket or uses one, and everything that makes or changes a file.
@@ -18,7 +19,10 @@ CALLS = (
     "%network,open,openat,openat2,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,"
     "link,linkat,symlink,symlinkat,truncate,unlink,unlinkat,rmdir"
 )
-OTHER_MACHINES = re.compile(r"AF_(INET6?|NETLINK|PACKET|BLUETOOTH|VSOCK)\b")
+# A resolver on this machine asks others for the caller.
+OTHER_MACHINES = re.compile(
+    r'AF_(INET6?|NETLINK|PACKET|BLUETOOTH|VSOCK)\b|sun_path=@?"[^"]*(resolve|dbus)'
+)
 WRITING = re.compile(
     r"O_WRONLY|O_RDWR|O_CREAT|O_TMPFILE"
     r"|^(\d+ +)?(creat|mkdir|mknod|rename|link|symlink|truncate|unlink|rmdir)(at2?|2)?\("
@@ -41,7 +45,8 @@ def private_checks(source: str, timeout: float) -> list[Check]:
     try:
         calls, status = watched_run(source, timeout)
     except subprocess.TimeoutExpired:
-        return [_check("watched", f"the run did not end in {timeout:g} s", "try --timeout 120")]
+        fix = f"give it longer: --timeout {2 * timeout:g}"
+        return [_check("watched", f"the run did not end in {timeout:g} s", fix)]
     ms = 1000 * (time.perf_counter() - began)
     if status != 0 or not calls:
         why = f"a run on {source} ended with status {status}" if calls else "strace may not trace"
@@ -62,7 +67,7 @@ def watched_run(source: str, timeout: float) -> tuple[list[str], int]:
     trace = os.memfd_create("trace")
     try:
         program = [sys.executable, "-m", "rankotom_edge", "camera", "--source", source]
-        finished = subprocess.run(
+        process = subprocess.Popen(
             [
                 *strace(f"/proc/{os.getpid()}/fd/{trace}", CALLS),
                 *(*program, "--view", "none", "--frames", str(FRAMES)),
@@ -70,12 +75,16 @@ def watched_run(source: str, timeout: float) -> tuple[list[str], int]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=timeout,
-            check=False,
+            text=True,
+            start_new_session=True,
         )
+        try:
+            status = process.wait(timeout)
+        finally:
+            end(process)  # a program whose strace alone was killed would run on
         with os.fdopen(os.dup(trace), "r", errors="replace") as file:
             file.seek(0)
-            return named_calls(file), finished.returncode
+            return named_calls(file), status
     finally:
         os.close(trace)
 

@@ -54,7 +54,7 @@ def run_probe(probe: Probe, timeout: float) -> Check | tuple[Probe, ...]:
     except subprocess.TimeoutExpired:
         return _check(probe, Finding(False, f"no answer in {timeout:g} s"), 1000 * timeout)
     finally:
-        _end(process)
+        end(process)
     ms = 1000 * (time.perf_counter() - started)
     if process.returncode != 0 or not output:
         return _check(probe, explain_crash(process.returncode, errors), ms)
@@ -93,8 +93,9 @@ def explain_crash(status: int, errors: str) -> Finding:
     return Finding(False, last, install_command((library, *missing_libraries())))
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Kill it and its children; one that is stuck in the kernel is left behind."""
+def end(process: subprocess.Popen[str]) -> None:
+    """Kill it and its children, all in a session of their own; one that is stuck in the kernel is
+    left behind."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -33,18 +33,22 @@ class Upkeep:
         if now < self._next:
             return
         self._next = now + EVERY
-        recording = self._actions.recording
-        if recording is not None and self._retention.is_full(Path(recording), self._clock()):
+        ours = self._session()
+        if ours is not None and self._retention.is_full(ours, self._clock()):
             self._actions.begin_new_session()
-        self._retention.apply(self._clock())
+        self._retention.apply(self._clock(), self._session())
         self._warn(now)
+
+    def _session(self) -> Path | None:
+        recording = self._actions.recording
+        return None if recording is None else Path(recording)
 
     def _warn(self, now: float) -> None:
         before, self._actions.warning = self._actions.warning, None
-        if self._actions.recording is None:
+        folder = self._session()
+        if folder is None:
             self._last = None
             return
-        folder = Path(self._actions.recording)
         size = next(
             (each.size for each in kept_sessions(folder.parent) if each.folder == folder), 0
         )

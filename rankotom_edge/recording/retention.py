@@ -15,7 +15,8 @@ from pathlib import Path
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.recording.session import METADATA, PREFIX, READINGS, VIDEO
 
-FILES = (VIDEO, READINGS, METADATA)  # the last one is what makes it a session
+# The last one is what makes it a session; the one before is left by a kill while it was written.
+FILES = (VIDEO, READINGS, f"{METADATA}.new", METADATA)
 DAY, GIGABYTE = 86_400.0, 1e9
 # A new session is begun when one has a tenth of what is kept, so that there are some to remove.
 SHARE = 0.1
@@ -38,14 +39,16 @@ class Retention:
     days: float | None = None
     gigabytes: float | None = None
 
-    def apply(self, now: float) -> list[Path]:
-        """Removes what is too old or too much. Returns the folders of these sessions."""
+    def apply(self, now: float, ours: Path | None = None) -> list[Path]:
+        """Removes what is too old or too much, never ``ours``, the session that this program
+        writes: not every file system has locks. Returns the folders that were removed."""
         kept = sorted(kept_sessions(self.parent), key=lambda each: each.started)
         total, removed = sum(each.size for each in kept), []
         for each in kept:
             too_old = self.days is not None and now - each.started > self.days * DAY
             too_much = self.gigabytes is not None and total > self.gigabytes * GIGABYTE
-            if (too_old or too_much) and not is_being_written(each.folder):
+            is_written = each.folder == ours or is_being_written(each.folder)
+            if (too_old or too_much) and not is_written:
                 remove(each.folder)
                 removed.append(each.folder)
                 total -= each.size

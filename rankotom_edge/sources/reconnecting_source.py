@@ -21,6 +21,7 @@ from rankotom_edge.sources.source import Clock, Source, State, reading_error
 
 # Seconds. All chosen by eye.
 FIRST_DELAY, LONGEST_DELAY = 0.5, 10.0  # before a lost source is opened again, unless told
+PLAYED_WELL = 2.0  # played so long, it is worth a short pause, however long the last one was
 FIRST_IMAGE_DELAY = 0.1  # before a source that has not given an image yet is opened again
 # How long close() waits for a device that does not answer; opening a stream is usually given up by
 # then.
@@ -46,7 +47,7 @@ class ReconnectingSource(Source):
     ``open_capture`` returns an OpenCV capture, open or not; ``open_error`` explains why it did not
     open. A source may open and have no image for ``patience`` seconds (FFmpeg itself searches for
     at most 7 s). After a loss it is opened again after up to ``longest_delay`` seconds, and after
-    the shortest delay if it has played longer than the last one took.
+    the shortest delay if it has played longer than the last one took, or for some seconds.
     """
 
     live = True
@@ -120,8 +121,8 @@ class ReconnectingSource(Source):
                 self._attempt = attempt
                 if self._closing.wait(delay):
                     return
-                if self._play() > delay:  # it was worth opening: it is not dead, it drops out
-                    attempt = 0
+                if self._play() > min(delay, PLAYED_WELL):
+                    attempt = 0  # it was worth opening: it is not dead, it drops out
         except Exception as error:  # whatever it is, the loop must know: it waits for frames
             self._queue.finish(reading_error(error, self.name))
         finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -60,12 +60,17 @@ def test_the_owner_is_answered_while_two_hundred_hostile_connections_are_held(
     threading.Thread(target=program.stderr.read, daemon=True).start()
     port, token = re.findall(r"The page: http://127.0.0.1:(\d+)/\?token=(\S+)", said)[0]
 
-    def ask(path: str) -> str:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/{path}", headers={"Authorization": f"Bearer {token}"}
-        )
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return str(answer.read().decode())
+    def ask(path: str, round_trip: float = 0.0) -> str:
+        """The request comes so many seconds after the connection, as through a tunnel."""
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+        connection.connect()
+        time.sleep(round_trip)
+        connection.request("GET", f"/{path}", headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        said = answer.read().decode()
+        connection.close()
+        return said
 
     def frames() -> float:
         return float(re.findall(r"^rankotom_frames_total (\S+)", ask("metrics"), re.M)[0])
@@ -84,10 +89,10 @@ def test_the_owner_is_answered_while_two_hundred_hostile_connections_are_held(
         while hostile.poll() is None:
             began = time.monotonic()
             try:
-                ask("api/meta")
-            except OSError:
+                ask("api/meta", round_trip := 0.1 * (len(waits) % 2))
+            except (OSError, http.client.HTTPException):
                 failed += 1
-            waits.append(time.monotonic() - began)
+            waits.append(time.monotonic() - began - round_trip)
         read = frames() - before
         assert hostile.stdout is not None
         opened = int(hostile.stdout.read())
@@ -100,8 +105,8 @@ def test_the_owner_is_answered_while_two_hundred_hostile_connections_are_held(
     assert program.wait(60) == 130
     assert failed == 0, f"{failed} of {len(waits)}"
     assert opened > HOSTILES
-    assert len(waits) > seconds
-    assert read > seconds
+    assert len(waits) > seconds / 4
+    assert read > seconds / 4
     slow = sorted(waits)[int(0.95 * len(waits))]
     report(
         f"{HOSTILES} hostile connections for {seconds} s, opened {opened:,} times",

@@ -6,6 +6,7 @@ import base64
 import errno
 import hmac
 import ipaddress
+import os
 import re
 import secrets
 import socket
@@ -17,6 +18,7 @@ import ifaddr
 
 from calib.errors import RankotomError
 from calib.files import replace_file
+from calib.input_files import check_input, open_input
 
 HOST, PORT = "127.0.0.1", 8000
 # Chosen by eye: bytes the kernel may hold per client, a few pictures. What a client on a slow
@@ -27,6 +29,7 @@ CLIENT_TIMEOUT_MS = 20_000  # chosen by eye
 EVERYBODY = ("255.255.255.255", "127.255.255.255")
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,512}")
+FILE_BYTES = 1024 * 1024  # far more than a token or a chain of certificates has
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,8 @@ class Address:
         }
 
     def _names(self) -> tuple[str, ...]:
-        address = _as_address(self.host)
-        if address is None or not address.is_unspecified:
+        if not _bound_address(self.socket).is_unspecified:
+            address = _as_address(self.host)
             return (f"[{self.host}]" if address and address.version == 6 else self.host,)
         return interface_addresses() or (f"{socket.gethostname()}.local",)
 
@@ -137,6 +140,8 @@ def read_certificate(certificate: Path, key: Path | None) -> ssl.SSLContext:
     """Refuses a key that every user of this machine can read."""
     holds_key = key or certificate
     try:
+        for path in (certificate, holds_key):
+            check_input(path, FILE_BYTES)
         if holds_key.stat().st_mode & 0o004:
             raise RankotomError(
                 f"Every user of this machine can read the TLS key in {holds_key}. First run: "
@@ -190,14 +195,14 @@ def read_or_create_token(path: Path) -> str:
         if not path.exists():
             with replace_file(path, mode=0o600) as temporary:
                 temporary.write_text(f"{secrets.token_urlsafe(TOKEN_BYTES)}\n", encoding="ascii")
-        token = path.read_text(encoding="ascii").strip()
-        readable_by_others = path.stat().st_mode & 0o077
-    except (OSError, UnicodeError) as error:
-        raise RankotomError(f"Cannot read the token in {path}: {error}.") from error
-    if readable_by_others:
-        raise RankotomError(
-            f"Other users can read the token in {path}. First run: chmod 600 {path}"
-        )
+    except OSError as error:
+        raise RankotomError(f"Cannot read the token in {path}: {error.strerror}.") from error
+    with open_input(path, FILE_BYTES) as file:
+        if os.fstat(file.fileno()).st_mode & 0o077:
+            raise RankotomError(
+                f"Other users can read the token in {path}. First run: chmod 600 {path}"
+            )
+        token = file.read(FILE_BYTES).decode("ascii", errors="replace").strip()
     if not TOKEN.fullmatch(token):
         raise RankotomError(
             f"{path} holds no token (one line of 32 or more letters, digits, - and _). Remove the "
@@ -213,7 +218,11 @@ def interface_addresses() -> tuple[str, ...]:
 
 
 def _is_loopback(listening: socket.socket) -> bool:
-    return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+    return _bound_address(listening).is_loopback
+
+
+def _bound_address(listening: socket.socket) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0])
 
 
 def _as_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -6,7 +6,6 @@ answered, and a connection that waits for nothing is not kept. Admitted ones are
 others; each role has a number of its own.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
@@ -15,8 +14,10 @@ from typing import Literal
 Role = Literal["owner", "viewer"]
 Client = tuple[str, int]  # address and port
 
-# All chosen by eye. A browser opens about six at once.
-UNKNOWN, UNKNOWN_OF_ONE_ADDRESS = 64, 16
+# All chosen by eye. Of one address so many that a flood of a thousand a second leaves the owner,
+# who may come through the same tunnel, a quarter of a second to say the first word. A process may
+# usually have 1,024 files open, and all that are held here leave it half of them.
+UNKNOWN, UNKNOWN_OF_ONE_ADDRESS = 384, 256
 ADMITTED: dict[Role, int] = {"owner": 96, "viewer": 64}
 # Wrong tokens of an address in so many seconds, after which it is told to wait. Addresses beyond
 # the last number push out the oldest.
@@ -24,38 +25,61 @@ GUESSES, GUESS_SECONDS, GUESSING_ADDRESSES = 10, 60.0, 1024
 
 
 @dataclass(eq=False)
-class _Connection:
+class Held:
+    """A connection that is open."""
+
+    client: Client
     network: str
-    is_open: Callable[[], bool]
     close: Callable[[], None]
     role: Role | None = None  # None while it is unknown
 
 
 class Connections:
     def __init__(self) -> None:
-        self._held: dict[Client, _Connection] = {}  # the oldest first
+        self._held: dict[Client, Held] = {}
+        self._unknown: dict[str, dict[Held, None]] = {}  # of each network, the oldest first
+        self._admitted: dict[Role, set[Held]] = {role: set() for role in ADMITTED}
 
-    def opened(
-        self, client: Client, is_open: Callable[[], bool], close: Callable[[], None]
-    ) -> None:
-        self._held = {who: each for who, each in self._held.items() if each.is_open()}
-        self._held[client] = _Connection(network(client[0]), is_open, close)
-        unknown = {who: each for who, each in self._held.items() if each.role is None}
-        ((largest, count),) = Counter(each.network for each in unknown.values()).most_common(1)
-        if len(unknown) > UNKNOWN or count > UNKNOWN_OF_ONE_ADDRESS:
-            oldest = next(who for who, each in unknown.items() if each.network == largest)
-            self._held.pop(oldest).close()
+    def opened(self, client: Client, close: Callable[[], None]) -> Held:
+        held = self._held[client] = Held(client, network(client[0]), close)
+        of_network = self._unknown.setdefault(held.network, {})
+        of_network[held] = None
+        if (
+            len(of_network) > UNKNOWN_OF_ONE_ADDRESS
+            or sum(map(len, self._unknown.values())) > UNKNOWN
+        ):
+            largest = max(self._unknown.values(), key=len)
+            oldest = next(iter(largest))
+            self.closed(oldest)
+            oldest.close()
+        return held
 
     def admit(self, client: Client, role: Role) -> bool:
         """Whether there is room for the connection in this role."""
-        connection = self._held.get(client)
-        if connection is None or connection.role == role:
-            return connection is not None
-        taken = sum(each.role == role and each.is_open() for each in self._held.values())
-        if taken >= ADMITTED[role]:
+        held = self._held.get(client)
+        if held is None or held.role == role:
+            return held is not None
+        if len(self._admitted[role]) >= ADMITTED[role]:
             return False
-        connection.role = role
+        self._forget(held)
+        held.role = role
+        self._admitted[role].add(held)
         return True
+
+    def closed(self, held: Held) -> None:
+        """Does nothing the second time."""
+        if self._held.get(held.client) is held:  # its port may have a new connection already
+            del self._held[held.client]
+        self._forget(held)
+
+    def _forget(self, held: Held) -> None:
+        if held.role is not None:
+            self._admitted[held.role].discard(held)
+            return
+        of_network = self._unknown.get(held.network, {})
+        of_network.pop(held, None)
+        if not of_network:
+            self._unknown.pop(held.network, None)
 
 
 class WrongTokens:
@@ -65,13 +89,13 @@ class WrongTokens:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[float, int]] = {}  # since when, how many
 
-    def add(self, host: str, now: float) -> bool:
+    def add(self, host: str, now: float, tokens: int = 1) -> bool:
         """Whether there were too many."""
         name = network(host)
         since, count = self._seen.pop(name, (now, 0))
         if now - since > GUESS_SECONDS:
             since, count = now, 0
-        self._seen[name] = since, count + 1
+        self._seen[name] = since, count + tokens
         if len(self._seen) > GUESSING_ADDRESSES:
             del self._seen[next(iter(self._seen))]
         return count >= GUESSES

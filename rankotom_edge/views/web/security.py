@@ -87,16 +87,16 @@ class RequestGuard:
         offered = self._offered(scope, headers)
         scope["role"] = "owner" if self._address.token is None else self._role_of(offered)
         if scope["role"] is None:
-            return self._refuse_stranger(scope, guessed=any(offered))
+            return self._refuse_stranger(scope, sum(map(bool, offered)))
         if scope["role"] == "viewer" and scope["method"] != "GET":
             return _refuse(403, "this link is for watching; the owner's presses keys")
         if not self.connections.admit(scope["client"], scope["role"]):
             return _refuse(503, "too many are connected")
         return None
 
-    def _refuse_stranger(self, scope: Scope, guessed: bool) -> Response:
+    def _refuse_stranger(self, scope: Scope, guesses: int) -> Response:
         asked = {"www-authenticate": "Bearer"}
-        if guessed and self._wrong_tokens.add(scope["client"][0], time.monotonic()):
+        if guesses and self._wrong_tokens.add(scope["client"][0], time.monotonic(), guesses):
             wait = {"retry-after": str(int(GUESS_SECONDS))}
             return _refuse(429, "too many wrong tokens; wait a minute", wait)
         if scope["path"] == PAGE:

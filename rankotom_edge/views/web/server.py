@@ -3,8 +3,8 @@
 import asyncio
 import socket
 import threading
+from asyncio import sslproto
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -23,15 +23,21 @@ HEADER_SECONDS = 10.0  # from its first byte on, for a whole request
 SHUTDOWN_SECONDS = 5.0  # to wait for the thread; it is a daemon and ends with the program anyway
 NO_HANDLE_SECONDS = 0.1  # before another connection is accepted, if there was no file handle left
 HEADER_BYTES, PIECE = 16 * 1024, 1024  # of a request, and of what is parsed at once
+# Bytes that asyncio holds of each TLS connection; its own 256 KB would make a flood cost 100 MB.
+TLS_BUFFER = 16 * 1024
 # Bytes held per client, besides the kernel's buffer and the picture that is being sent.
 WRITE_BUFFER = 16 * 1024
-WAITING = 128  # connections that the kernel holds until we accept them; chosen by eye
+# Connections that the kernel holds until we accept them; one more has to try again a second later.
+WAITING = 1024  # chosen by eye
 MESSAGE_BYTES = 1024  # of what the other end of a WebSocket says, which nobody reads
+PONG_BYTES = 256 * 1024  # held for a WebSocket that sends pings and reads no answer; chosen by eye
+NOT_UNDERSTOOD = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class Connection(H11Protocol):
     """Closes connections without a finished request, for which uvicorn would wait forever."""
 
+    on_lost: Callable[[], None]
     _deadline: asyncio.TimerHandle | None = None
     _receiving = False  # a request of which some bytes are here
 
@@ -59,9 +65,13 @@ class Connection(H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._set_deadline(None)
         super().handle_websocket_upgrade(event)
+        upgraded = self.transport.get_protocol()
+        if isinstance(upgraded, SocketConnection):
+            upgraded.on_lost = self.on_lost
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._set_deadline(None)
+        self.on_lost()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -82,6 +92,8 @@ class _Uvicorn(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, address: Address, guard: RequestGuard) -> None:
         super().__init__(config)
+        if address.tls is not None:
+            sslproto.SSLProtocol.max_size = TLS_BUFFER
         self._address, self._connections = address, guard.connections
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -114,26 +126,21 @@ class _Uvicorn(uvicorn.Server):
                 continue
             protocol = Connection(self.config, self.server_state, self.lifespan.state, loop)
             opening = self._start(self._open(accepted, protocol))
-            self._connections.opened(
-                client[:2], partial(_is_open, opening, protocol), partial(_close, opening, protocol)
-            )
+            held = self._connections.opened(client[:2], partial(_close, opening, protocol))
+            protocol.on_lost = partial(self._connections.closed, held)
             await asyncio.sleep(0)
 
     async def _open(self, accepted: socket.socket, protocol: Connection) -> None:
         tls, loop = self._address.tls, asyncio.get_running_loop()
-        with suppress(OSError):  # the client went away, or did not agree on TLS in time
+        try:
             await loop.connect_accepted_socket(
                 lambda: protocol,
                 accepted,
                 ssl=tls,
                 ssl_handshake_timeout=None if tls is None else FIRST_BYTE_SECONDS,
             )
-
-
-def _is_open(opening: "asyncio.Task[None]", protocol: Connection) -> bool:
-    if not opening.done():
-        return True
-    return protocol.transport is not None and not protocol.transport.is_closing()
+        except OSError:  # the client went away, or did not agree on TLS in time
+            protocol.on_lost()
 
 
 def _close(opening: "asyncio.Task[None]", protocol: Connection) -> None:
@@ -144,6 +151,22 @@ def _close(opening: "asyncio.Task[None]", protocol: Connection) -> None:
 
 class SocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket, which a ``Connection`` becomes on request."""
+
+    on_lost: Callable[[], None]
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.handshake_initiated:
+            # The request is here as a whole. uvicorn would never answer one that is no request to
+            # websockets: with a body, or with too many headers.
+            self.transport.write(NOT_UNDERSTOOD)
+            self.transport.close()
+        if self.transport.get_write_buffer_size() > PONG_BYTES:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.on_lost()
+        super().connection_lost(exc)
 
     async def send(self, message: Any) -> None:
         await super().send(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
     sender.sendto(b"a face", ("127.0.0.1", 9))
 """
 LOOKS_UP = "import socket\nsocket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()"
+ASKS = """
+import socket
+with socket.socket(socket.AF_UNIX) as resolver:
+    resolver.connect_ex("/run/systemd/resolve/io.systemd.Resolve")
+"""
 WRITES = "open('face.jpg', 'wb').close()"
 MOVES = "import os\nos.replace('a', 'b')"
 REMOVES = "import os\nos.unlink('a')"
@@ -32,6 +38,7 @@ BEHAVES = "import os, socket\nsocket.socketpair()\nopen('/dev/null', 'w').close(
     [
         (SENDS, 2, 0),
         (LOOKS_UP, 1, 0),
+        (ASKS, 1, 0),
         (WRITES, 0, 1),
         (MOVES, 0, 1),
         (REMOVES, 0, 1),
@@ -58,6 +65,22 @@ def test_a_run_that_fails_proves_nothing(watch: Watch) -> None:
     (check,) = private_checks("no-such-camera", 300)
     assert not check.ok
     assert "ended with status 2" in check.detail
+
+
+def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(
+    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo = tmp_path / "never.mp4"
+    os.mkfifo(fifo)
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\nexec cat {fifo}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    (check,) = private_checks("demo", 0.5)
+    assert "did not end in 0.5 s" in check.detail
+    assert "--timeout 1" in str(check.fix)
+    with pytest.raises(OSError, match="No such device"):  # nobody reads it
+        os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
 
 
 def test_without_strace_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

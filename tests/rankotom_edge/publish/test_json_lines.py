@@ -27,6 +27,15 @@ def test_a_line_is_in_the_file_as_soon_as_it_is_written(tmp_path: Path) -> None:
         }
 
 
+def test_the_file_is_private_also_if_it_was_there_for_everybody(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    for _ in range(2):
+        with json_lines(str(path)) as stream:
+            stream.write(LATEST)
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o644)
+
+
 def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) -> None:
     absent = json_lines(str(tmp_path / "absent" / "lines"))
     with pytest.raises(RankotomError, match="absent/lines: No such file"), absent:

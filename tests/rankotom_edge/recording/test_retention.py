@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -98,18 +99,33 @@ def test_a_session_that_is_being_written_stays_whoever_writes_it_until_that_one_
     assert sorted(retention.apply(NOW.timestamp())) == sorted([ours.folder, theirs])
 
 
+def test_where_a_file_system_has_no_locks_our_own_session_stays_all_the_same(
+    tmp_path: Path, session: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    old, ours = session(50), session(40)
+    retention = Retention(tmp_path, days=1, gigabytes=1e-9)
+    assert retention.apply(NOW.timestamp(), ours) == [old]
+    assert retention.apply(NOW.timestamp()) == [ours]
+
+
 def test_only_the_files_of_sessions_are_removed(
     tmp_path: Path, session: Callable[..., Path]
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    noted = session(50)
+    noted, killed = session(50), session(60)
+    (killed / f"{METADATA}.new").touch()
     (noted / "notes.txt").write_text("by a person")
     linked = session(50).rename(elsewhere / "session-linked")
     (tmp_path / "session-link").symlink_to(linked)
     (tmp_path / "session-of-mine").mkdir()
     (tmp_path / "holiday.mp4").touch()
-    assert Retention(tmp_path, days=1).apply(NOW.timestamp()) == [noted]
+    assert Retention(tmp_path, days=1).apply(NOW.timestamp()) == [killed, noted]
+    assert not killed.exists()
     assert [path.name for path in noted.iterdir()] == ["notes.txt"]
     assert (linked / METADATA).is_file()
     assert (tmp_path / "session-of-mine").is_dir()

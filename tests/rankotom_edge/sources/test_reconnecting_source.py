@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from calib.errors import RankotomError
-from rankotom_edge.sources import Source, open_source
+from rankotom_edge.sources import Source, open_source, reconnecting_source
 from rankotom_edge.sources.opencv_capture import READ_SECONDS, open_video
 from rankotom_edge.sources.reconnecting_source import ReconnectingSource, lost_words, retry_delay
 
@@ -292,6 +292,25 @@ def test_a_stream_that_plays_some_seconds_each_time_is_opened_again_soon_each_ti
     with ReconnectingSource("a stream", open_capture, no_camera, clock=lambda: clock[0]):
         wait_until(lambda: len(opened) == 7)
     assert opened[-1] - opened[0] < 20  # six pauses of 0.5 s; they would have grown to 25.5 s
+
+
+def test_the_long_pauses_of_a_dead_stream_do_not_stay_once_it_plays_some_seconds_each_time(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconnecting_source, "FIRST_DELAY", 0.05)
+    monkeypatch.setattr(reconnecting_source, "PLAYED_WELL", 0.7)
+    clock, opened = [0.0], []
+
+    def open_capture() -> cv2.VideoCapture | DropsOut:
+        opened.append(time.monotonic())
+        is_dead = 1 < len(opened) < 7  # until the pause is 1.6 s
+        return open_video(str(tmp_path)) if is_dead else DropsOut(clip, clock, seconds=1.1)
+
+    with ReconnectingSource("a stream", open_capture, no_camera, clock=lambda: clock[0]):
+        wait_until(lambda: len(opened) == 13)
+    pauses = [later - earlier for earlier, later in pairwise(opened)]
+    assert pauses[5] > 1.5
+    assert sum(pauses[6:]) < 5  # six pauses; they would have been 1.6 s, 3.2 s, 6.4 s, …
 
 
 def test_the_longest_pause_can_be_chosen(clip: Path, tmp_path: Path) -> None:

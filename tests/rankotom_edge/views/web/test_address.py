@@ -1,5 +1,6 @@
 """A port is taken or the error says why not; other machines need a token."""
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -139,6 +140,29 @@ def test_a_token_file_is_made_once_for_its_owner_alone_and_used_here_too(
     with closing(address.socket):
         assert address.token == token
         assert address.links == (f"http://127.0.0.1:{address.port}/?token={token}",)
+
+
+@pytest.mark.parametrize("host", ["0", "*", "::"])
+def test_another_spelling_of_all_addresses_is_no_name_in_a_link(host: str) -> None:
+    with listening(host) as address:
+        assert all(f"//{host}:" not in link for link in address.links)
+
+
+def test_a_token_file_is_an_ordinary_one_and_not_read_before_its_mode_is_known(
+    tmp_path: Path,
+) -> None:
+    fifo, shown = tmp_path / "fifo", tmp_path / "shown"
+    os.mkfifo(fifo, 0o600)
+    shown.write_bytes(b"\xff" * 100)
+    shown.chmod(0o644)
+    for path, words in (
+        (fifo, "not an ordinary file"),
+        (Path("/dev/zero"), "not an ordinary file"),
+        (tmp_path, "Cannot read"),
+        (shown, "chmod 600"),
+    ):
+        with pytest.raises(RankotomError, match=words):
+            listen(port=0, access=Access(token_file=path))
 
 
 @pytest.mark.parametrize(

@@ -148,3 +148,40 @@ def test_the_program_ends_although_a_client_does_not_read(
         next_message(stage, opened, showing.reading())
         stage.view.close()
         assert stage.view.closed
+
+
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"Content-Length": "5"},
+        {"Transfer-Encoding": "chunked"},
+        {"X-Long": "x" * 9000},
+        {f"X-{number}": "many" for number in range(150)},
+    ],
+)
+def test_a_request_that_is_none_to_websockets_is_answered_and_holds_no_connection(
+    guarded: Any, odd: dict[str, str]
+) -> None:
+    with guarded.stream(PATH, UPGRADE | odd) as asking:
+        assert asking.recv(100).startswith(b"HTTP/1.1 400 ")
+        while asking.recv(100):
+            pass
+
+
+def test_a_client_that_sends_pings_and_reads_no_answer_is_closed(stage: Any) -> None:
+    """The answers would be held for it, in as much memory as it likes."""
+    ping = b"\x89\xfd" + bytes(4) + bytes(125)
+    with stage.stream(PATH, UPGRADE) as rude:
+        rude.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        assert rude.recv(100).startswith(b"HTTP/1.1 101 ")
+        with pytest.raises(ConnectionError):
+            rude.sendall(ping * 100_000)
+    assert stage.ask("/api/meta").status == 200

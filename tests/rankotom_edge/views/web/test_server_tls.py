@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import shutil
 import socket
 import ssl
@@ -99,6 +100,8 @@ def test_a_certificate_that_cannot_be_used_is_one_clear_error(
     command = f"openssl ec -in {key} -aes256 -passout pass:secret -out {locked}"
     subprocess.run(command.split(), capture_output=True, check=True)
     locked.chmod(0o600)
+    fifo = tmp_path / "fifo.pem"
+    os.mkfifo(fifo, 0o600)
     shown = tmp_path / "shown.pem"
     shown.write_bytes(key.read_bytes())
     shown.chmod(0o644)
@@ -110,6 +113,9 @@ def test_a_certificate_that_cannot_be_used_is_one_clear_error(
         (Access(tls_cert=tmp_path / "absent.pem", tls_key=key), "absent.pem"),
         (Access(tls_cert=cert, tls_key=tmp_path / "absent.pem"), "absent.pem"),
         (Access(tls_cert=tmp_path), "Cannot"),
+        (Access(tls_cert=fifo, tls_key=key), "fifo.pem: it is not an ordinary file"),
+        (Access(tls_cert=cert, tls_key=fifo), "fifo.pem: it is not an ordinary file"),
+        (Access(tls_cert=Path("/dev/zero")), "not an ordinary file"),
     ):
         with pytest.raises(RankotomError, match=words):
             listen(port=0, access=access)
