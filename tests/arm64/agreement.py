@@ -1,6 +1,6 @@
 """What the embedded models say of faces in the emulated arm64 Debian, against what they say here.
 
-    agreement.py choose FACES.npy [COUNT]        faces of which no expression is nearly certain
+    agreement.py choose FACES.npy COUNT          faces of which no expression is nearly certain
     agreement.py read FACES.npy OUT.npz MODEL…   on either machine
     agreement.py compare FOLDER                  a table; exit status 1 beyond the limits
 
@@ -26,7 +26,6 @@ from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.model.embedded import FP32, INT8, INT8_S8S8
 from rankotom_edge.model.onnx_runtime import open_session, run_session
 
-COUNT = 200
 SATURATED = 0.9  # a confidence above it hides what changes in the logits
 BATCH = 20
 KERNELS = "kernels"
@@ -179,7 +178,7 @@ def failures(here: Answers, there: Answers) -> list[str]:
 def main(command: str, path: str, *rest: str) -> int:
     try:
         if command == "choose":
-            choose(Path(path), int(rest[0]) if rest else COUNT)
+            choose(Path(path), int(rest[0]))
         elif command == "read":
             read(Path(path), Path(rest[0]), rest[1:] or MODELS)
         else:

@@ -102,12 +102,12 @@ for program in apt-get dpkg-deb tar unshare; do
   command -v "$program" >/dev/null || fail "$program is missing; this needs Debian"
 done
 test -e "$keys" || fail "$keys is missing; as root: apt-get install debian-archive-keyring"
-namespaces=(unshare --user --map-root-user --mount --pid --fork)
+namespaces=(unshare --user --map-root-user --mount --pid --fork --kill-child)
 if ! "${namespaces[@]}" mount -t binfmt_misc none /proc/sys/fs/binfmt_misc 2>/dev/null; then
   # The whole system then runs arm64 programs, until guest.sh ends.
   test "$(id -u)" = 0 ||
     fail "needs Linux 6.7 with user namespaces, or root; this is Linux $(uname -r)"
-  namespaces=(unshare --mount --pid --fork)
+  namespaces=(unshare --mount --pid --fork --kill-child)
   "${namespaces[@]}" mount -t binfmt_misc none /proc/sys/fs/binfmt_misc 2>/dev/null ||
     fail "this Linux cannot name an interpreter for arm64 programs (binfmt_misc)"
 fi
@@ -122,7 +122,7 @@ shared=$root/tmp/shared
 rm -rf "$shared" && mkdir -p "$shared"
 (
   cd "$repo"
-  "$python" tests/arm64/agreement.py choose "$shared/faces.npy"
+  "$python" tests/arm64/agreement.py choose "$shared/faces.npy" "${RANKOTOM_FACES:-200}"
   "$python" tests/arm64/agreement.py read "$shared/faces.npy" "$shared/x86.npz"
 )
 status=0

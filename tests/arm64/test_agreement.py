@@ -25,7 +25,7 @@ def agreement() -> ModuleType:
 def write_answers(agreement: ModuleType, folder: Path, model: str, change: float) -> None:
     """Both machines', of which ARM's of one model differ in one logit."""
     logits = np.random.default_rng(0).normal(0, 3, (5, 8)).astype(np.float32)
-    here = {name: logits for name in agreement.MODELS}
+    here = dict.fromkeys(agreement.MODELS, logits)
     seconds = {f"{name} seconds": np.array(0.1) for name in agreement.MODELS}
     np.savez(folder / "x86.npz", **here, **seconds)
     for name in agreement.MODELS:
@@ -45,11 +45,10 @@ def test_the_last_digits_of_a_float_may_differ(
     assert "FAILED" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("change", [0.01, np.nan])
 def test_other_numbers_on_arm_fail_and_name_the_model(
-    agreement: ModuleType, change: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    agreement: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_answers(agreement, tmp_path, "ferplus-int8", change)
+    write_answers(agreement, tmp_path, "ferplus-int8", 0.01)
     assert agreement.main("compare", str(tmp_path)) == 1
     assert "FAILED  ferplus-int8: logits differ" in capsys.readouterr().out
 
