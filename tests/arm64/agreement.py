@@ -104,6 +104,7 @@ def read(faces: Path, output: Path, models: tuple[str, ...]) -> None:
         answers[model] = np.concatenate([ask(pixels[start : start + BATCH]) for start in starts])
         answers[f"{model} seconds"] = np.array(time.process_time() - began)
     np.savez(output, **answers)
+    print(f"{len(pixels)} faces read")
 
 
 def as_the_program(model: str) -> Ask:

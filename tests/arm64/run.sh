@@ -128,4 +128,5 @@ rm -rf "$shared" && mkdir -p "$shared"
 status=0
 "${namespaces[@]}" bash "$repo/tests/arm64/inside.sh" "$repo" "$root" "$qemu" || status=$?
 test $status = 0 || fail "not every check passed; see above"
+cat "$shared/doctor.out"
 "$python" "$repo/tests/arm64/agreement.py" compare "$shared"
