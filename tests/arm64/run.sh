@@ -86,7 +86,7 @@ prepare_wheels() {
 from importlib.metadata import requires
 print(*(each for each in requires("rankotom-edge") or () if "extra ==" not in each), sep="\n")
 ' >"$cache/requirements.txt"
-  "$python" -m pip install --disable-pip-version-check -q --no-compile --target "$wheels" \
+  "$python" -m pip install --disable-pip-version-check -q --target "$wheels" \
     "${platforms[@]}" --python-version 3.11 --only-binary :all: \
     -c "$repo/constraints.txt" -r "$cache/requirements.txt" >"$cache/pip.log" 2>&1 ||
     fail "the wheels did not come; see $cache/pip.log"
