@@ -22,41 +22,67 @@ def agreement() -> ModuleType:
     return module
 
 
-def write_answers(agreement: ModuleType, folder: Path, model: str, change: float) -> None:
-    """Both machines', of which ARM's of one model differ in one logit."""
-    logits = np.random.default_rng(0).normal(0, 3, (5, 8)).astype(np.float32)
+def write_answers(
+    agreement: ModuleType, folder: Path, model: str, change: float, faces: int = 1
+) -> None:
+    """Both machines', of which ARM's of one model differ in one logit of some of 100 faces."""
+    logits = np.random.default_rng(0).normal(0, 0.1, (100, 8)).astype(np.float32)
+    logits[:, 0] = 5
     here = dict.fromkeys(agreement.MODELS, logits)
     seconds = {f"{name} seconds": np.array(0.1) for name in agreement.MODELS}
     np.savez(folder / "x86.npz", **here, **seconds)
     for name in agreement.MODELS:
         other = logits.copy()
         if name == model:
-            other[2, 1] += change
+            other[:faces, 1] += change
         answers = {name: other, f"{name} seconds": np.array(1.0)}
         np.savez(folder / f"arm64-{name}.npz", **answers)
 
 
-@pytest.mark.parametrize("change", [0.0, 5e-5])
-def test_the_last_digits_of_a_float_may_differ(
-    agreement: ModuleType, change: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("model", "change", "faces"),
+    [("ferplus-fp32", 5e-5, 100), ("ferplus-int8", 5e-5, 100), ("ferplus-int8", 0.1, 9)],
+)
+def test_sums_in_another_order_and_a_rounding_now_and_then_pass(
+    agreement: ModuleType,
+    model: str,
+    change: float,
+    faces: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write_answers(agreement, tmp_path, "ferplus-int8", change)
+    write_answers(agreement, tmp_path, model, change, faces)
     assert agreement.main("compare", str(tmp_path)) == 0
     assert "FAILED" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("model", "change", "faces", "words"),
+    [
+        ("ferplus-fp32", 0.001, 1, "logits differ by 1.0e-03"),
+        ("ferplus-int8", 0.5, 1, "logits differ by 5.0e-01"),
+        ("ferplus-int8", 0.01, 20, "logits differ in 20% of the faces"),
+        ("ferplus-int8-s8s8", 9.0, 2, "2.0% of the faces have another expression"),
+    ],
+)
 def test_other_numbers_on_arm_fail_and_name_the_model(
-    agreement: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    agreement: ModuleType,
+    model: str,
+    change: float,
+    faces: int,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write_answers(agreement, tmp_path, "ferplus-int8", 0.01)
+    write_answers(agreement, tmp_path, model, change, faces)
     assert agreement.main("compare", str(tmp_path)) == 1
-    assert "FAILED  ferplus-int8: logits differ" in capsys.readouterr().out
+    assert f"FAILED  {model}: {words}" in capsys.readouterr().out
 
 
 def test_integer_kernels_that_no_cpu_uses_may_answer_otherwise(
     agreement: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_answers(agreement, tmp_path, agreement.KERNELS, 0.12)
+    write_answers(agreement, tmp_path, agreement.KERNELS, 0.12, faces=100)
     assert agreement.main("compare", str(tmp_path)) == 0
     assert "0.12" in capsys.readouterr().out
 
