@@ -9,6 +9,7 @@
 #   make load       what twenty clients of the web view cost the loop
 #   make faults     lost cameras, kills, full disks and hostile connections, many of each
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
+#   make arm64      the program in an emulated arm64 Debian, compared with this machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
 #   make models     quantize the embedded FP32 model again, checked by the gate; needs FERPlus valid
@@ -34,7 +35,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults v4l2 weights models examples pictures table1 ablation clean \
+.PHONY: help demo test lint bench soak crossings load faults v4l2 arm64 weights models examples pictures table1 ablation clean \
         system programs emulator
 
 help:
@@ -86,6 +87,10 @@ faults: $(DEV) programs
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh
+
+# Downloads about 500 MB the first time, into ~/.cache/rankotom-edge/arm64.
+arm64: $(CORE)
+	@bash tests/arm64/run.sh
 
 # Three teachers from face recognisers' weights, their probabilities, two cycles of the student, and
 # a third one with that student among the teachers, which is the embedded model. START holds the

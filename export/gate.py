@@ -60,7 +60,7 @@ class Gate:
     @property
     def targets_this_machine(self) -> bool:
         """Only then do this machine's kernels and speed count."""
-        return self.precision == "int8" and this_machine() == self.target
+        return self.precision == "int8" and this_machine() in self.targets
 
     def calibrate(self, model: onnx.ModelProto) -> Candidate:
         logits = self._logits(model, self.judge.calibration)

@@ -56,7 +56,7 @@ class Scheme:
     activations: QuantType
     symmetric: bool  # every zero point is 0
     # x86 kernels without VNNI add two products in 16 bits. With 8-bit weights that overflows, with
-    # 7-bit weights never, so one file gives the same answers on every x86 CPU.
+    # 7-bit weights never, so one file gives the same answers on every CPU, ARM's too (make arm64).
     short_weights: bool
 
     @property
@@ -66,8 +66,8 @@ class Scheme:
         return LAYER_OPERATORS if not self.symmetric else ("Conv", "Add")
 
 
-U8S8 = Scheme("u8s8", ("x86",), QuantType.QUInt8, symmetric=False, short_weights=True)
-S8S8 = Scheme("s8s8", ("arm", "tensorrt"), QuantType.QInt8, symmetric=True, short_weights=False)
+U8S8 = Scheme("u8s8", ("x86", "arm"), QuantType.QUInt8, symmetric=False, short_weights=True)
+S8S8 = Scheme("s8s8", ("tensorrt",), QuantType.QInt8, symmetric=True, short_weights=False)
 
 
 def scheme_for(target: Target) -> Scheme:

@@ -91,6 +91,4 @@ def bench(
 
 def counterpart(precision: str) -> str:
     """The embedded model to compare with by default."""
-    if precision != "fp32":
-        return embedded.FP32
-    return embedded.INT8_S8S8 if embedded.DEFAULT == embedded.FP32 else embedded.INT8
+    return embedded.INT8 if precision == "fp32" else embedded.FP32

@@ -109,11 +109,11 @@ def tensorrt(_: str) -> Finding:
         return Finding(False, str(error).removesuffix(engine.INSTALL).strip(), engine.INSTALL)
     device = engine.this_device()
     folder = engines_folder()
-    # The one that ``camera`` prefers comes first; the x86 model cannot become an engine.
-    known = [load_artifact(name) for name in (models.FP32, models.INT8_S8S8)]
+    # What ``export --tensorrt`` builds comes first; the CPUs' INT8 model cannot become an engine.
+    known = [load_artifact(name) for name in (models.INT8_S8S8, models.FP32)]
     built = [artifact for artifact in known if engines_of(artifact, folder)]
     if not built:
-        build = f"rankotom-edge export --tensorrt {models.FP32}"
+        build = f"rankotom-edge export --tensorrt, then camera --model {models.INT8_S8S8}"
         return Finding(False, f"{device}; no engine of an embedded model in {folder}", build)
     artifact = built[0]
     with Classifier(artifact, engine=engine.open_engine(artifact, folder)) as classifier:

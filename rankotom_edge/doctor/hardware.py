@@ -36,9 +36,9 @@ def int8_words(machine: Target | None, has: frozenset[str]) -> str:
     if machine == "x86":
         return "no VNNI: INT8 is only somewhat faster than FP32"
     if machine == "arm" and "asimddp" in has:
-        return "dot product: INT8 may be faster than FP32; rankotom-edge bench measures it"
+        return "dot product: INT8 should be faster than FP32; rankotom-edge bench measures it"
     if machine == "arm":
-        return "no dot product: use FP32, not INT8"
+        return "no dot product: INT8 may not be faster than FP32; rankotom-edge bench measures it"
     return "no INT8 model is made for this kind: use FP32"
 
 

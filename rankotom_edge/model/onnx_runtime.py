@@ -7,6 +7,7 @@ From 1.29 on it looks up a telemetry host and writes a device id into the user's
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -38,7 +39,8 @@ MOST_BYTES = 512 * MEGABYTE  # of a model file; a ResNet-50 has 94 MB
 # To load a model and to read a first face: ten times what a ResNet-50 takes. A thread has a stack.
 MOST_MEMORY, THREAD_MEMORY = 1024 * MEGABYTE, 8 * MEGABYTE
 MOST_THREADS = 64
-LONGEST_RUN = 30.0  # seconds for a first face; the embedded models take 0.01. By eye
+LONGEST_RUN = 30.0  # CPU seconds for a first face; the embedded models take 0.01. By eye
+WATCH_SECONDS = 0.5  # how often they are looked at
 # These exceptions share no base class.
 REFUSALS = (
     state.Fail,
@@ -101,15 +103,24 @@ def model_memory(provider: Provider, threads: int) -> AbstractContextManager[Non
 def try_session(
     session: InferenceSession, outputs: Sequence[str], feeds: Mapping[str, NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """A first run on the CPU, with limits to its time and memory: who made the file is unknown."""
-    options = onnxruntime.RunOptions()
-    timer = threading.Timer(LONGEST_RUN, setattr, (options, "terminate", True))
-    timer.start()
+    """A first run on the CPU, with limits to its time and memory: who made the file is unknown.
+
+    CPU time, because on a machine that is busy or emulated a good model may wait for long.
+    """
+    options, ended = onnxruntime.RunOptions(), threading.Event()
+    threading.Thread(target=_stop_late_run, args=(options, ended), daemon=True).start()
     try:
         with model_memory("cpu", threads=1):
             return run_session(session, outputs, feeds, options)
     finally:
-        timer.cancel()
+        ended.set()
+
+
+def _stop_late_run(options: onnxruntime.RunOptions, ended: threading.Event) -> None:
+    latest = time.process_time() + LONGEST_RUN
+    while not ended.wait(WATCH_SECONDS):
+        if time.process_time() > latest:
+            options.terminate = True
 
 
 class Session(Protocol):

@@ -74,7 +74,12 @@ def test_the_parent_as_a_candidate_fits_its_own_temperature_and_is_not_smaller(
 
 @pytest.mark.parametrize(
     ("machine", "allow_slower", "judged"),
-    [("x86_64", False, True), ("x86_64", True, False), ("aarch64", False, False)],
+    [
+        ("x86_64", False, True),
+        ("x86_64", True, False),
+        ("aarch64", False, True),
+        ("riscv64", False, False),
+    ],
 )
 def test_speed_is_judged_on_the_machine_that_the_candidate_is_for(
     fp32: Artifact,
@@ -93,18 +98,22 @@ def test_speed_is_judged_on_the_machine_that_the_candidate_is_for(
     assert slower == (judged and result.latencies.ratio > 1)
 
 
-@pytest.mark.parametrize(("target", "judged"), [("arm", True), ("tensorrt", False)])
+@pytest.mark.parametrize(
+    ("target", "targets", "judged"),
+    [("arm", ("x86", "arm"), True), ("tensorrt", ("tensorrt",), False)],
+)
 def test_a_jetsons_cpu_does_not_judge_what_is_for_its_gpu(
     fp32: Artifact,
     prepared: onnx.ModelProto,
     judge: LabelledJudge,
     target: Target,
+    targets: tuple[Target, ...],
     judged: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     gate = Gate(fp32, prepared, judge, "int8", target, allow_slower=False)
-    assert gate.targets == ("arm", "tensorrt")
+    assert gate.targets == targets
     assert gate.targets_this_machine is judged
 
 

@@ -65,7 +65,7 @@ def initializers(model: onnx.ModelProto) -> dict[str, NDArray]:
     return {held.name: numpy_helper.to_array(held) for held in model.graph.initializer}
 
 
-@pytest.mark.parametrize(("target", "scheme"), [("x86", U8S8), ("arm", S8S8), ("tensorrt", S8S8)])
+@pytest.mark.parametrize(("target", "scheme"), [("x86", U8S8), ("arm", U8S8), ("tensorrt", S8S8)])
 def test_each_target_has_its_scheme(target: str, scheme: Scheme) -> None:
     assert scheme_for(target) is scheme
 

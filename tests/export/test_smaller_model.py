@@ -64,7 +64,7 @@ def test_a_good_candidate_is_written_and_says_how_it_was_made(
     assert int8.artifact is not None
     written = read_artifact(int8.artifact.path)
     card = written.card
-    assert (card.name, card.precision, card.targets) == ("small", "int8", ("x86",))
+    assert (card.name, card.precision, card.targets) == ("small", "int8", ("x86", "arm"))
     assert card.parent == fp32.sha256
     assert card.calibrated_on == (judge.calibration.used,)
     assert card.measured_on == judge.held_out.used

@@ -3,8 +3,7 @@
 from rankotom_edge.model.target import this_machine
 
 FP32 = "ferplus-fp32"
-INT8 = "ferplus-int8"  # for x86
-INT8_S8S8 = "ferplus-int8-s8s8"  # for TensorRT and ARM
+INT8 = "ferplus-int8"  # for CPUs, x86 and ARM
+INT8_S8S8 = "ferplus-int8-s8s8"  # for TensorRT
 
-# On ARM it has not been measured yet whether INT8 is faster.
-DEFAULT = INT8 if this_machine() == "x86" else FP32
+DEFAULT = FP32 if this_machine() is None else INT8

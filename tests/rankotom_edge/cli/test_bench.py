@@ -80,8 +80,6 @@ def test_a_wrong_picture_name_is_an_error_before_the_work(tmp_path: Path) -> Non
         run("--plot", str(tmp_path / "bench.doc"), "--model", "no-such-model")
 
 
-def test_each_precision_has_its_counterpart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_precision_has_its_counterpart() -> None:
     assert counterpart("int8") == counterpart("fp16") == embedded.FP32
     assert counterpart("fp32") == embedded.INT8
-    monkeypatch.setattr(embedded, "DEFAULT", embedded.FP32)
-    assert counterpart("fp32") == embedded.INT8_S8S8

@@ -22,7 +22,6 @@ from calib.emotions import EMOTIONS
 from rankotom_edge.doctor import private
 from rankotom_edge.model import embedded as models
 from rankotom_edge.model.artifact import load_artifact
-from rankotom_edge.model.target import this_machine
 from rankotom_edge.readings.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
@@ -395,7 +394,7 @@ def test_an_unreadable_picture_is_noted_and_the_others_are_read(tmp_path: Path) 
 
 
 def test_a_model_made_for_another_machine_is_run_with_a_note() -> None:
-    other = "ferplus-int8-s8s8" if this_machine() == "x86" else "ferplus-int8"
+    other = "ferplus-int8-s8s8"
     finished = camera(*DEMO, "--frames", "3", "--model", other)
     assert finished.returncode == 0, finished.stderr
     assert f"note: {other} was made for" in finished.stderr

@@ -74,7 +74,7 @@ def test_a_default_model_for_another_machine_fails(
     monkeypatch.setattr(target, "this_machine", lambda: "x86")
     found = model(models.INT8_S8S8)
     assert not found.ok
-    assert "made for arm and tensorrt, and this is x86" in found.detail
+    assert "made for tensorrt, and this is x86" in found.detail
 
 
 def test_a_model_that_was_changed_since_pip_installed_it_fails(

@@ -6,10 +6,9 @@ from calib.errors import RankotomError
 from rankotom_edge.frame import Frame
 from rankotom_edge.live.build import Reach, open_classifier, open_reader
 from rankotom_edge.model import embedded
-from rankotom_edge.model.target import this_machine
 from rankotom_edge.sources.demo import load_portrait
 
-OTHER = embedded.INT8_S8S8 if this_machine() == "x86" else embedded.INT8
+OTHER = embedded.INT8_S8S8
 
 
 @pytest.mark.parametrize("reach", ["auto", "short", "full"])

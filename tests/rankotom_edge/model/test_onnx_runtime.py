@@ -4,12 +4,19 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnx
 import pytest
+from numpy.typing import NDArray
 
+from calib.errors import RankotomError
+from rankotom_edge.model import onnx_runtime
 from rankotom_edge.model.artifact import Artifact
+from rankotom_edge.model.onnx_runtime import open_session, try_session
 
 if TYPE_CHECKING:
     from conftest import Watch
@@ -96,3 +103,39 @@ def test_onnxruntime_is_set_to_stay_offline_before_it_is_imported() -> None:
     assert quantizer.index("from rankotom_edge.model.onnx_runtime") < quantizer.index(
         "from onnxruntime"
     )
+
+
+# Counts to ten million million, one by one.
+ENDLESS = """<ir_version: 8, opset_import: ["" : 17]>
+counter (float[1] faces) => (float[1] sum) <int64 times = {10000000000000}, bool more = {1}> {
+  sum = Loop (times, more, faces) <body = step (int64 index, bool go, float[1] before)
+    => (bool again, float[1] after) { again = Identity (go) after = Add (before, before) }>
+}"""
+FACES = {"faces": np.zeros(1, np.float32)}
+
+
+def test_a_model_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_runtime, "LONGEST_RUN", 0.2)
+    session = open_session(onnx.parser.parse_model(ENDLESS).SerializeToString())
+    with pytest.raises(RankotomError, match="terminate flag"):
+        try_session(session, ["sum"], FACES)
+
+
+class Waiting:
+    """A session on a machine whose processors work for others."""
+
+    def run(
+        self, _outputs: list[str], feeds: dict[str, NDArray[np.float32]], options: object
+    ) -> list[NDArray[np.float32]]:
+        time.sleep(0.3)
+        assert not options.terminate
+        return [feeds["faces"]]
+
+
+def test_a_model_that_waits_for_a_busy_processor_is_not_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnx_runtime, "LONGEST_RUN", 0.2)
+    monkeypatch.setattr(onnx_runtime, "WATCH_SECONDS", 0.01)
+    (answer,) = try_session(Waiting(), ["sum"], FACES)
+    assert answer.tolist() == [0.0]

@@ -123,8 +123,8 @@ def test_the_way_to_build_is_a_command_that_can_be_pasted(tiny_artifact: Artifac
 def test_a_model_that_tensorrt_does_not_take_is_not_sent_to_its_builder(tmp_path: Path) -> None:
     embedded = load_artifact("ferplus-int8")
     assert how_to_build(embedded) == (
-        "TensorRT takes no file that is made for x86: rankotom-edge export --tensorrt, then camera "
-        "--model ferplus-int8-s8s8"
+        "TensorRT takes no file that is made for x86 and arm: rankotom-edge export --tensorrt, "
+        "then camera --model ferplus-int8-s8s8"
     )
     own = replace(embedded, path=tmp_path / "mine.onnx")
     assert "export --int8 --tensorrt, of its FP32 parent" in how_to_build(own)
