@@ -8,6 +8,7 @@
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty clients of the web view cost the loop
 #   make faults     lost cameras, kills, full disks and hostile connections, many of each
+#   make wheel-test the wheel in an empty environment, with every example; needs PyPI
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
@@ -34,7 +35,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults v4l2 weights models examples pictures table1 ablation clean \
+.PHONY: help demo test lint bench soak crossings load faults wheel-test v4l2 weights models examples pictures table1 ablation clean \
         system programs emulator
 
 help:
@@ -83,6 +84,9 @@ load: $(DEV)
 
 faults: $(DEV) programs
 	RANKOTOM_FAULTS=1 $(BIN)/python -m pytest -s tests/faults
+
+wheel-test: system programs
+	@bash tests/wheel/run.sh $(PYTHON)
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh

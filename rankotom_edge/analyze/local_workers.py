@@ -63,7 +63,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
-        with _interrupts_blocked():
+        # An interrupt in the middle of it would leave a process that complains.
+        with interrupts.delay_interrupts(), _interrupts_blocked():
             process.start()
         theirs.close()  # so that a worker that has died is an end of file here
         worker = cls(process, ours, task)

@@ -16,8 +16,8 @@ AVERAGED = 600.0  # seconds of which the speed is averaged: videos differ. Chose
 class ProgressBar(Closing):
     """On standard error, if that is a terminal."""
 
-    def __init__(self) -> None:
-        console = Console(stderr=True)
+    def __init__(self, console: Console | None = None) -> None:
+        console = console or Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -1,4 +1,4 @@
-"""The ROS 2 node with a stand-in for ROS: it starts a real camera's program and publishes its lines."""
+"""The ROS 2 node with a stand-in for ROS: it starts a real camera and publishes its lines."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def test_a_closed_reader_says_so(photo: Path, clip: Path) -> None:
 def test_a_video_that_breaks_off_is_a_warning(reader: Reader, clip: Path, tmp_path: Path) -> None:
     part = tmp_path / "part.avi"
     part.write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
-    with pytest.warns(UserWarning, match="part.avi: the file breaks off after"):  # noqa: RUF043
+    with pytest.warns(UserWarning, match="part.avi: the file breaks off after"):
         assert list(reader.frames(part))
 
 
