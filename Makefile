@@ -8,6 +8,8 @@
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty clients of the web view cost the loop
 #   make faults     lost cameras, kills, full disks and hostile connections, many of each
+#   make workers    how much more two workers of analyze read than one; needs two free cores
+#   make wheel-test the wheel in an empty environment, with every example; needs PyPI
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make arm64      the program in an emulated arm64 Debian, compared with this machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
@@ -35,8 +37,8 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults v4l2 arm64 weights models examples pictures table1 ablation clean \
-        system programs emulator
+.PHONY: help demo test lint bench soak crossings load faults workers wheel-test v4l2 arm64 weights \
+        models examples pictures table1 ablation clean system programs emulator
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -84,6 +86,12 @@ load: $(DEV)
 
 faults: $(DEV) programs
 	RANKOTOM_FAULTS=1 $(BIN)/python -m pytest -s tests/faults
+
+workers: $(DEV)
+	RANKOTOM_WORKERS=1 $(BIN)/python -m pytest tests/rankotom_edge/analyze/test_throughput.py
+
+wheel-test: system programs
+	@bash tests/wheel/run.sh $(PYTHON)
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh

@@ -10,12 +10,10 @@ It keeps no picture. Behind a proxy, add authentication and a limit for the size
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import cv2
-import numpy as np
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 
-from rankotom_edge import FaceReading, Reader
+from rankotom_edge import FaceReading, RankotomError, Reader
 
 LARGEST = 20_000_000  # bytes
 
@@ -41,7 +39,7 @@ async def faces(request: Request) -> list[FaceReading]:
 
 
 def read(reader: Reader, picture: bytes) -> list[FaceReading]:
-    image = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR) if picture else None
-    if image is None:
-        raise HTTPException(422, "this is no picture that OpenCV can read")
-    return list(reader.read(image).faces)
+    try:
+        return list(reader.read(picture).faces)
+    except RankotomError as error:
+        raise HTTPException(422, str(error)) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Iterator, Sequence
 
 from distributed import Client, Future, as_completed
@@ -17,6 +19,7 @@ RETRIES = 2  # where the machinery fails; a video that cannot be read is an answ
 
 def read_on_cluster(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task, Outcome]]:
     """Dask gives the videos of a worker that dies to others."""
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are told below
     try:
         get_address_host_port(address)  # a client that never started prints a traceback at the end
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -32,6 +35,11 @@ def read_on_cluster(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task,
         }
         for future in as_completed(list(futures), loop=client.loop):
             interrupts.check()
+            if future.cancelled():
+                raise RankotomError(
+                    f"The Dask scheduler at {address} is gone. Finished videos are kept: start it "
+                    "again, and the same command goes on."
+                )
             yield futures.pop(future), _outcome(future)
             future.release()  # so that its worker forgets the table
 
@@ -44,7 +52,7 @@ def _outcome(future: Future[Outcome]) -> Outcome:
 
 
 def _check_workers(client: Client, address: str) -> None:
-    """A cluster may have no worker yet."""
+    """A cluster may have no worker yet, and get some when there is work."""
     try:
         versions = set(client.run(_version).values())
     except Exception as error:
@@ -52,6 +60,8 @@ def _check_workers(client: Client, address: str) -> None:
             f"The workers at {address} cannot import rankotom-edge ({error!s:.200}). Install "
             f"rankotom-edge {__version__} on each of them."
         ) from error
+    if not versions:
+        print(f"note: the cluster at {address} has no worker yet; waiting for one", file=sys.stderr)
     if versions - {__version__}:
         raise RankotomError(
             f"The workers at {address} have rankotom-edge {', '.join(sorted(versions))}, and this "

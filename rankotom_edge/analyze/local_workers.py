@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -62,7 +63,9 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs,), daemon=True)
-        process.start()
+        # An interrupt in the middle of it would leave a process that complains.
+        with interrupts.delay_interrupts(), _interrupts_blocked():
+            process.start()
         theirs.close()  # so that a worker that has died is an end of file here
         worker = cls(process, ours, task)
         worker.begin(task)
@@ -86,6 +89,22 @@ class _Worker:
         self.process.join()
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """A process that is started meanwhile never hears Ctrl-C, not even while it imports."""
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which unblocks interrupts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _ended(status: int | None) -> str:
     if status is not None and status < 0:
         return f"was ended by {signal.Signals(-status).name}"
@@ -95,7 +114,7 @@ def _ended(status: int | None) -> str:
 def _work(connection: Connection) -> None:
     import cv2
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     cv2.setNumThreads(1)
     reported = 0.0
 

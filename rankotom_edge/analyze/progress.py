@@ -16,8 +16,8 @@ AVERAGED = 600.0  # seconds of which the speed is averaged: videos differ. Chose
 class ProgressBar(Closing):
     """On standard error, if that is a terminal."""
 
-    def __init__(self) -> None:
-        console = Console(stderr=True)
+    def __init__(self, console: Console | None = None) -> None:
+        console = console or Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -33,16 +33,20 @@ class ProgressBar(Closing):
         self._done: dict[str, float] = {}  # bytes, by video
         self._videos = self._finished = 0
 
-    def start(self, videos: Sequence[Video]) -> None:
-        self._videos = len(videos)
+    def start(self, videos: Sequence[Video], finished: int) -> None:
+        """``videos``: those to read. ``finished``: how many were read by an earlier run."""
+        self._videos, self._finished = len(videos) + finished, finished
         self._progress.update(self._task, total=sum(video.size for video in videos) or 1)
         self._show()
         self._progress.start()
 
     def update(self, video: Video, share: float) -> None:
         self._done[video.name] = video.size * share
-        self._finished += share == 1
         self._show()
+
+    def finish(self, video: Video) -> None:
+        self._finished += 1
+        self.update(video, 1.0)
 
     def close(self) -> None:
         self._progress.stop()

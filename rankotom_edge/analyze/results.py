@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,12 +17,14 @@ from typing import Any
 from calib.errors import RankotomError
 from calib.files import replace_file
 from calib.json_fields import as_mapping
+from rankotom_edge import __version__
 from rankotom_edge.analyze.read_video import Analysis, Settings
 from rankotom_edge.analyze.statistics import Statistics
 from rankotom_edge.analyze.videos import Video
 
 FORMAT = 1
 TABLES, RECORDS, SETTINGS, SUMMARY = "tables", "records", "settings.json", "summary.json"
+NAMES = {"sha256": "model", "version": "version of rankotom-edge"}  # of settings, for a person
 PRIVATE_FOLDER = 0o700  # as sessions: readings of faces are personal data
 
 
@@ -29,7 +32,7 @@ class Results:
     def __init__(self, folder: Path, settings: Settings) -> None:
         """A folder with other settings is refused: its tables could not be compared."""
         self.folder, self._suffix = folder, settings.format
-        wanted = {"format": FORMAT, **asdict(settings)}
+        wanted = {"format": FORMAT, "version": __version__, **asdict(settings)}
         # An embedded model answers to a name, a file may have been moved: its content counts.
         path = folder / SETTINGS
         try:
@@ -42,8 +45,9 @@ class Results:
             return
         differ = [name for name in wanted if name != "model" and found.get(name) != wanted[name]]
         if differ:
+            named = " and ".join(NAMES.get(name, name.replace("_", "-")) for name in differ)
             raise RankotomError(
-                f"{folder} has results with another {' and '.join(differ)}. Give the same again "
+                f"{folder} has results with another {named}. Give the same again "
                 "to go on with them, or another folder with --output."
             )
 
@@ -76,7 +80,9 @@ class Results:
         _write(self.folder / SUMMARY, document)
 
     def table(self, video: Video) -> Path:
-        return self.folder / TABLES / f"{video.name}.{self._suffix}"
+        """pandas, Dask and Spark skip what begins with a dot or an underscore, as _MG_0001.MOV."""
+        shown = re.sub(r"(^|/)(?=[._])", r"\1-", video.name)
+        return self.folder / TABLES / f"{shown}.{self._suffix}"
 
     def _record(self, video: Video) -> Path:
         return self.folder / RECORDS / f"{video.name}.json"

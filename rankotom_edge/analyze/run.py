@@ -35,15 +35,18 @@ def analyze(
             found[video.name] = earlier
     # Long ones first, so that the workers are ready at about the same time.
     tasks.sort(key=lambda task: -task.video.size)
-    bar.start([task.video for task in tasks])
+    bar.start([task.video for task in tasks], finished=len(found))
     for task, step in work(tasks) if tasks else ():
         video = task.video
+        if isinstance(step, float):
+            bar.update(video, step)
+            continue
         if isinstance(step, Failure):
             failures[video.name] = step
-        elif not isinstance(step, float):
+        else:
             results.add(video, step)
             found[video.name] = step.statistics, step.problem
-        bar.update(video, step if isinstance(step, float) else 1.0)
+        bar.finish(video)
     # In the order of the videos, whoever was ready first: the sums are the same in every run.
     names = [video.name for video in videos]
     found = {name: found[name] for name in names if name in found}

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calib.intervals import Interval, share_interval
+from calib.intervals import Interval, time_share_interval
 from rankotom_edge.analyze.read_video import Failure
 from rankotom_edge.analyze.statistics import Statistics, Sums
 from rankotom_edge.model.card import MeasuredModel
@@ -97,21 +97,20 @@ def summarise(
 
 
 def _expression_times(total: Statistics) -> tuple[ExpressionTime, ...]:
-    """Episodes are independent, frames are not. Episodes of unequal length count as
-    (sum of d)^2 / sum of d^2 equal ones (Kish), and the share of so many has Wilson's interval."""
+    """Episodes are independent, frames are not."""
     seconds, squares = sum(total.expressions.values()), sum(total.squares.values())
-    if not seconds or not squares:
-        return ()
-    count = seconds**2 / squares
     times = [
         ExpressionTime(
             name=name,
             seconds=it,
             share=it / seconds,
-            interval=share_interval(count * it / seconds, count),
+            interval=time_share_interval(
+                it, total.squares[name], seconds - it, squares - total.squares[name]
+            ),
             episodes=int(total.episodes[name]),
         )
         for name, it in total.expressions.items()
+        if it
     ]
     return tuple(sorted(times, key=lambda each: (each.name == UNSURE, -each.seconds, each.name)))
 

@@ -56,7 +56,7 @@ def _find(named: str) -> Iterator[tuple[Path, Path]]:
     """Each with the folder that its name in the results starts from."""
     path = Path(os.path.abspath(os.path.expanduser(named)))
     if path.is_dir():
-        yield from ((each, path.parent) for each in path.rglob("*") if _is_video(each))
+        yield from ((each, path.parent) for each in _videos_in(path))
     elif path.exists():
         yield path, path.parent
     elif glob.has_magic(named):
@@ -65,14 +65,21 @@ def _find(named: str) -> Iterator[tuple[Path, Path]]:
         root = Path(*parts[:fixed])
         for match in map(Path, glob.glob(str(path), recursive=True)):
             if match.is_dir():
-                yield from ((each, root) for each in match.rglob("*") if _is_video(each))
+                yield from ((each, root) for each in _videos_in(match))
             elif _is_video(match):
                 yield match, root
     else:
         raise RankotomError(f"There is no video {named}: no such file or folder.")
 
 
+def _videos_in(folder: Path) -> Iterator[Path]:
+    """Not those in .Trash and the like, nor the ._clip.mp4 that macOS writes beside each clip on
+    foreign disks."""
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and _is_video(path):
+            yield path
+
+
 def _is_video(path: Path) -> bool:
-    """Not the ._clip.mp4 that macOS writes beside each clip on foreign disks."""
-    is_named = path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith(".")
-    return is_named and path.is_file()
+    return path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import cv2
 import numpy as np
@@ -22,7 +23,7 @@ from rankotom_edge.live.reader import Reader as FrameReader
 from rankotom_edge.model import embedded
 from rankotom_edge.model.onnx_runtime import Provider
 from rankotom_edge.model.own_calibration import SavedCalibration, find_calibration
-from rankotom_edge.pictures import read_picture
+from rankotom_edge.pictures import decode_picture, read_picture
 from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source, open_source
@@ -56,11 +57,17 @@ class Reader(Closing):
         threads: int = 1,
         own_calibration: bool = True,
     ) -> None:
+        for name, share in (("max_error", max_error), ("max_error_each", max_error_each)):
+            if share is not None and not 0 <= share <= 1:
+                raise RankotomError(f"{name} is a share from 0 to 1; {share} is none.")
+        if reach not in get_args(Reach):
+            raise RankotomError(f"reach is one of {', '.join(get_args(Reach))}; {reach!r} is none.")
         self._budget = ErrorBudget(max_error_each, max_error)
         self._uses_own = own_calibration
         self._lock = Lock()
         self._stream: FrameReader | None = None  # of the images that ``read`` is given with a time
         self._stream_frames = 0
+        self._closed = False
         with ExitStack() as stack:
             self._classifier, self.notes = stack.enter_context(
                 open_classifier(os.fspath(model), provider, threads)
@@ -76,16 +83,21 @@ class Reader(Closing):
         return self.artifact.card.labels
 
     def read(
-        self, image: FileName | NDArray[Any], *, rgb: bool = False, time: float | None = None
+        self,
+        image: FileName | bytes | NDArray[Any],
+        *,
+        rgb: bool = False,
+        time: float | None = None,
     ) -> FrameReading:
-        """The faces of a picture: a file, or an array of bytes, BGR as OpenCV gives it, ``rgb`` as
-        Pillow does, or grey.
+        """The faces of a picture: a file, its content, or an array of bytes, BGR as OpenCV gives
+        it, ``rgb`` as Pillow does, or grey.
 
         ``time``, in seconds: the picture is the next one of your own camera. Its faces keep their
         numbers, and their readings are smoothed. Without it, every picture stands alone.
         """
         source, pixels = _load_image(image, rgb)
         with self._lock:
+            self._check_open()
             if time is None:
                 reader, index = self._reader_of(source, stills=True), 0
             else:
@@ -117,6 +129,8 @@ class Reader(Closing):
                 frames, photographs = _live_frames(opened), opened.photographs
             for latest in self.follow(frames, spec.name, photographs, fps):
                 yield FrameReading.of(latest)
+            if clip is not None and clip.remark is not None:
+                warnings.warn(f"{spec.name}: {clip.remark}", stacklevel=2)
 
     def table(self, source: FileName | int, fps: float | None = None) -> dict[str, list[object]]:
         """A row for each face of each frame, as columns that ``pandas.DataFrame`` takes."""
@@ -131,16 +145,24 @@ class Reader(Closing):
     ) -> Generator[FrameReadings, None, None]:
         """For rankotom-edge's own commands: the readings as the views and recordings have them."""
         with self._lock:
+            self._check_open()
             reader = self._reader_of(source, stills=photographs)
         sampling = Sampling(None if photographs else fps)
         for frame in frames:
             if sampling.takes(frame.time):
                 with self._lock:
+                    self._check_open()
                     latest = reader.read(frame)
                 yield latest
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
         self._stack.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RankotomError("The reader is closed. Read before its with block ends.")
 
     def _reader_of(self, source: str | None, stills: bool) -> FrameReader:
         own = None if source is None else self._find_own(source)
@@ -165,11 +187,21 @@ def _live_frames(source: Source) -> Generator[Frame, None, None]:
             yield frame
 
 
-def _load_image(image: FileName | NDArray[Any], rgb: bool) -> tuple[str | None, Image]:
+def _load_image(image: FileName | bytes | NDArray[Any], rgb: bool) -> tuple[str | None, Image]:
     """With the name that ``camera`` has for a file."""
     if isinstance(image, str | os.PathLike):
         path = Path(image)
         return path.name, read_picture(path)
+    if isinstance(image, bytes):
+        try:
+            return None, decode_picture(image)
+        except RankotomError as error:
+            raise RankotomError(f"The picture cannot be read: {error}") from error
+    if not isinstance(image, np.ndarray):
+        hint = " cv2.imread gives None for what it cannot read." if image is None else ""
+        raise RankotomError(
+            f"A picture is a file name or an array of bytes; this is {type(image).__name__}.{hint}"
+        )
     channels = image.shape[2] if image.ndim == 3 else 1
     has_shape = image.ndim in (2, 3) and channels in (1, 3, 4) and image.size > 0
     if image.dtype != np.uint8 or not has_shape:

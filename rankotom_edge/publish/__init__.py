@@ -1,1 +1,1 @@
-"""Readings for other programs: JSON lines and Prometheus."""
+"""Readings for other programs: JSON lines, Prometheus, and streams over a network."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
 
 from pythonosc.osc_bundle import OscBundle
 from pythonosc.osc_bundle_builder import IMMEDIATELY, OscBundleBuilder
@@ -17,6 +18,7 @@ PREFIX = "/rankotom"
 MAX_FACES = 16  # chosen by eye: more than a patch has room for
 
 Value = str | int | float
+Content = dict[str, list[Value]]  # by address
 
 
 class Places:
@@ -66,6 +68,11 @@ class OscReceiver:
         """Nothing is due without a frame."""
 
     def close(self) -> None:
+        """A patch would show the last faces forever."""
+        _, left = self._places.update([])
+        frame: Content = {"faces": [0], **{f"face/{place}/present": [0] for place in left}}
+        with suppress(OSError):
+            self._socket.sendto(_bundle(frame).dgram, self._address)
         self._socket.close()
 
 
@@ -73,7 +80,7 @@ def bundles(outgoing: Outgoing, places: Places) -> list[OscBundle]:
     """One for the frame and one for each face: each fits into one packet of any network."""
     latest, drift = outgoing.latest, outgoing.drift
     by_track, left = places.update(reading.track for reading in latest.readings)
-    frame: dict[str, list[Value]] = {
+    frame: Content = {
         "faces": [len(latest.readings)],
         "frame": [latest.frame.index, float(latest.frame.time)],
         "drift": [int(drift is not None and drift.kind == "drifted")],
@@ -88,10 +95,10 @@ def bundles(outgoing: Outgoing, places: Places) -> list[OscBundle]:
     return [_bundle(content) for content in (frame, *faces)]
 
 
-def _face(at: str, reading: Reading, size: tuple[int, int]) -> dict[str, list[Value]]:
+def _face(at: str, reading: Reading, size: tuple[int, int]) -> Content:
     x, y, width, height = (float(number) for number in reading.face.box)
     across, down = size
-    content: dict[str, list[Value]] = {
+    content: Content = {
         f"{at}/present": [1],
         f"{at}/track": [reading.track],
         f"{at}/expression": [reading.top],
@@ -105,7 +112,7 @@ def _face(at: str, reading: Reading, size: tuple[int, int]) -> dict[str, list[Va
     return content
 
 
-def _bundle(content: dict[str, list[Value]]) -> OscBundle:
+def _bundle(content: Content) -> OscBundle:
     bundle = OscBundleBuilder(IMMEDIATELY)
     for address, values in content.items():
         message = OscMessageBuilder(f"{PREFIX}/{address}")

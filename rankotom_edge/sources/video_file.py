@@ -68,6 +68,11 @@ def is_cut_off(read: int, lasted: float, announced: float, interval: float) -> b
 
 
 def _check_readable(path: str) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:  # OpenCV would crash
+        name = ascii(Path(path).name)
+        raise RankotomError(f"The file name {name} is not UTF-8. Rename the file.") from None
     with open_input(Path(path), most=sys.maxsize) as file:
         empty = not file.read(1)
     if empty:

@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
+from scipy import stats
 
-from calib.intervals import Interval, change_interval, share_interval
+from calib.intervals import (
+    Interval,
+    change_interval,
+    share_interval,
+    student_quantile,
+    time_share_interval,
+)
 
 
 def test_a_share_has_the_score_interval() -> None:
@@ -55,3 +62,48 @@ def test_intervals_hold_the_truth_about_95_times_in_100(faces: int, rate: float)
 def test_only_what_lies_inside_is_spanned() -> None:
     assert Interval(0.1, 0.3).spans(0.2)
     assert not Interval(0.1, 0.3).spans(0.3)
+
+
+@pytest.mark.parametrize("freedom", [3, 5, 10, 100])
+def test_the_quantile_is_students(freedom: float) -> None:
+    assert student_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "happy", "happy_length", "other_length"),
+    [(40, 0.3, 5, 5), (15, 0.3, 5, 5), (200, 0.05, 20, 2), (40, 0.5, 1, 20)],
+    ids=["alike", "few", "rare and long", "short"],
+)
+def test_the_share_of_time_is_held_about_95_times_in_100(
+    episodes: int, happy: float, happy_length: float, other_length: float
+) -> None:
+    """Independent episodes whose lengths depend on what they show."""
+    generator = np.random.default_rng(0)
+    expected = happy * happy_length, (1 - happy) * other_length
+    truth, held, drawn = expected[0] / sum(expected), 0, 0
+    while drawn < 1000:
+        shown = generator.random(episodes) < happy
+        if not shown.any() or shown.all():
+            continue
+        seconds = generator.exponential(np.where(shown, happy_length, other_length))
+        parts = [
+            (float(part.sum()), float((part**2).sum()))
+            for part in (seconds[shown], seconds[~shown])
+        ]
+        interval = time_share_interval(*parts[0], *parts[1])
+        held += interval.low <= truth <= interval.high
+        drawn += 1
+    assert 930 <= held <= 985
+
+
+def test_equal_episodes_count_as_so_many_trials_however_long_they_are() -> None:
+    short, long = (time_share_interval(300 * d, 300 * d**2, 700 * d, 700 * d**2) for d in (1, 60))
+    assert (short.low, short.high) == pytest.approx((long.low, long.high))
+    trials = share_interval(300, 1000)
+    assert (short.low, short.high) == pytest.approx((trials.low, trials.high), abs=1e-3)
+
+
+def test_one_episode_says_next_to_nothing_of_a_share() -> None:
+    interval = time_share_interval(60, 60**2, 0, 0)
+    assert interval.low < 0.05
+    assert interval.high == 1

@@ -20,6 +20,7 @@ PATIENCE = 180.0
 
 class Cluster(NamedTuple):
     address: str
+    scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
 
 
@@ -60,7 +61,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         registered = "Registered to"
         logs = [tmp_path / f"worker {number}.log" for number in range(2)]
         wait_for("two workers", lambda: all(registered in log.read_text() for log in logs))
-        yield Cluster(address, workers)
+        yield Cluster(address, scheduler, workers)
     finally:
         for process in (*workers, scheduler):
             process.kill()
@@ -101,6 +102,25 @@ def test_a_cluster_whose_worker_dies_gives_the_same_tables_as_one_machine(
     alone = analyze(archive, here, "--workers", "1")
     alone.communicate(timeout=PATIENCE)
     assert contents(there) == contents(here)
+
+
+def test_a_cluster_without_workers_is_waited_for_until_its_scheduler_dies(
+    cluster: Cluster, archive: Path, tmp_path: Path
+) -> None:
+    for worker in cluster.workers:
+        worker.kill()
+        worker.wait()
+    log = tmp_path / "scheduler.log"
+    wait_for("the loss of both", lambda: log.read_text().count("Remove worker") == 2)
+    running = analyze(archive, tmp_path / "out", "--cluster", cluster.address)
+    assert running.stderr is not None
+    said = running.stderr.readline()
+    assert said == f"note: the cluster at {cluster.address} has no worker yet; waiting for one\n"
+    cluster.scheduler.kill()
+    _, errors = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 2, errors
+    assert errors.startswith(f"error: The Dask scheduler at {cluster.address} is gone.")
+    assert errors.count("\n") == 1
 
 
 def test_no_scheduler_is_an_error_of_one_line(archive: Path, tmp_path: Path) -> None:

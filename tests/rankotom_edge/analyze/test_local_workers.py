@@ -83,6 +83,25 @@ def test_workers_end_when_the_process_that_started_them_is_killed(archive: Path)
     assert not any(is_running(child) for child in children)
 
 
+def test_ctrl_c_while_workers_start_ends_them_without_a_word(archive: Path) -> None:
+    """A terminal sends it to the whole group; the workers are still importing."""
+    command = ["analyze", str(archive), "--workers", "2", "--format", "csv"]
+    command += ["--output", str(archive.parent / "interrupted")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "rankotom_edge", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        end = time.monotonic() + PATIENCE
+        while len(children_of(program.pid)) < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        os.killpg(program.pid, signal.SIGINT)
+        _, errors = program.communicate(timeout=PATIENCE)
+    assert program.returncode == 130
+    assert errors == "note: 0 of 21 videos are done; the same command goes on\n"
+
+
 def children_of(process: int) -> list[int]:
     path = Path(f"/proc/{process}/task/{process}/children")
     if not path.exists():

@@ -9,6 +9,7 @@ from calib.errors import RankotomError
 from rankotom_edge.analyze.read_video import Analysis, Settings
 from rankotom_edge.analyze.results import Results
 from rankotom_edge.analyze.statistics import Statistics
+from rankotom_edge.analyze.tables import make_table
 from rankotom_edge.analyze.videos import Video
 
 VIDEO = Video("/videos/a b/c.mp4", "a b/c.mp4", 10, 20)
@@ -52,6 +53,31 @@ def test_a_table_that_was_deleted_is_made_again(results: Results) -> None:
 def test_other_settings_are_refused_and_named(results: Results, settings: Settings) -> None:
     with pytest.raises(RankotomError, match="another fps and reach"):
         Results(results.folder, replace(settings, fps=5.0, reach="full"))
+    with pytest.raises(RankotomError, match="another model and max-error-each"):
+        Results(results.folder, replace(settings, sha256="0", max_error_each=0.1))
+
+
+def test_results_of_another_version_are_refused(
+    results: Results, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankotom_edge.analyze.results.__version__", "9.9")
+    with pytest.raises(RankotomError, match="another version of rankotom-edge"):
+        Results(results.folder, settings)
+
+
+@pytest.mark.parametrize("name", ["_MG_1.MOV", "a/_MG_1.MOV", ".trash/_1.mp4"])
+def test_pandas_reads_the_tables_of_all_names(
+    name: str, tmp_path: Path, settings: Settings
+) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    results = Results(tmp_path / "results", replace(settings, format="parquet"))
+    table = make_table("parquet", {"video": str})
+    table.add({"video": name})
+    video = replace(VIDEO, name=name)
+    results.add(video, replace(ANALYSIS, table=table.finish()))
+    assert results.find(video) is not None
+    assert pandas.read_parquet(results.folder / "tables")["video"].tolist() == [name]
 
 
 def test_the_same_model_under_another_name_goes_on(results: Results, settings: Settings) -> None:

@@ -26,6 +26,17 @@ def test_a_folder_gives_its_videos_and_those_of_the_folders_inside_in_natural_or
     assert names(folder) == expected
 
 
+def test_hidden_files_and_folders_are_left_out(folder: Path) -> None:
+    before = names(folder)
+    for name in (".Trash/2.mp4", "a/.cache/b/2.mp4", "a/.2.mp4"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    assert names(folder) == before
+    assert names(folder / "*") == [name.removeprefix("clips/") for name in before]
+    assert names(folder / ".Trash") == [".Trash/2.mp4"]
+
+
 def test_a_glob_gives_names_from_where_it_begins_to_vary(folder: Path) -> None:
     assert names(folder / "*" / "2.mp4") == ["a/2.mp4", "b/2.mp4"]
     assert names(folder / "**" / "*.mkv") == ["b/c/2.mkv"]

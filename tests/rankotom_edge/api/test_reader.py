@@ -106,6 +106,7 @@ def test_a_picture_is_the_same_from_a_file_or_an_array_in_either_order_of_colour
     (face,) = from_file.faces
     assert (face.top, face.verdict, face.track) == ("happiness", "sure", 1)
     assert reader.read(str(photo)) == from_file
+    assert reader.read(photo.read_bytes()) == from_file
     assert reader.read(image) == from_file
     assert reader.read(np.ascontiguousarray(image[:, :, ::-1]), rgb=True) == from_file
     assert reader.read(cv2.cvtColor(image, cv2.COLOR_BGR2BGRA)) == from_file
@@ -208,11 +209,14 @@ def test_a_smaller_error_budget_calls_more_unsure(photo: Path) -> None:
     ("image", "words"),
     [
         ("nowhere.jpg", "Cannot read nowhere.jpg: No such file"),
-        (Path(__file__), "it is damaged, or none of"),
+        (Path(__file__), "it is damaged, or none of BMP"),
         (np.zeros((4, 4, 3)), "array of bytes"),
         (np.zeros((4, 4, 2), np.uint8), "array of bytes"),
         (np.zeros(4, np.uint8), "array of bytes"),
         (np.zeros((0, 4, 3), np.uint8), "array of bytes"),
+        (None, "this is NoneType. cv2.imread gives None"),
+        ([[0]], "this is list"),
+        (b"no picture", "The picture cannot be read: it is damaged"),
     ],
 )
 def test_what_is_no_picture_is_an_error(image: Any, words: str, reader: Reader) -> None:
@@ -231,6 +235,35 @@ def test_an_unknown_source_or_model_is_an_error(reader: Reader) -> None:
         next(reader.frames("nowhere.mp4"))
     with pytest.raises(RankotomError, match="There is no model"):
         Reader("nothing")
+
+
+@pytest.mark.parametrize("options", [{"max_error": 5}, {"max_error_each": -1}, {"reach": "far"}])
+def test_an_option_outside_its_range_is_an_error_that_names_it(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(RankotomError, match=f"^{name} is "):
+        Reader(MODEL, **options)
+
+
+def test_a_closed_reader_says_so(photo: Path, clip: Path) -> None:
+    with Reader(MODEL) as reader:
+        reader.read(load_portrait(), time=0.0)
+        frames, begun = reader.frames(clip), reader.frames(clip)
+        next(begun)
+    for read in (
+        lambda: reader.read(photo),
+        lambda: reader.read(load_portrait(), time=1.0),
+        lambda: next(frames),
+        lambda: next(begun),
+    ):
+        with pytest.raises(RankotomError, match="closed"):
+            read()
+
+
+def test_a_video_that_breaks_off_is_a_warning(reader: Reader, clip: Path, tmp_path: Path) -> None:
+    part = tmp_path / "part.avi"
+    part.write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
+    with pytest.warns(UserWarning, match="part.avi: the file breaks off after"):
+        assert list(reader.frames(part))
 
 
 @pytest.mark.parametrize("options", [{"max_error": 0.0001}, {"max_error_each": 0.0}])

@@ -64,6 +64,16 @@ def test_a_patch_hears_the_frame_and_every_face(heard: Heard, made: Any) -> None
     assert sum(shares) == pytest.approx(1, abs=1e-5)
 
 
+def test_in_the_end_every_face_has_left(heard: Heard, made: Any) -> None:
+    with closing(OscReceiver("127.0.0.1", heard.port)) as receiver:
+        receiver.send(Outgoing.of(made.frame(made.reading(3), made.reading(4))))
+        made.wait_until(lambda: "/rankotom/face/2/contempt" in heard.messages, "face 2")
+    for place in (1, 2):
+        address = f"/rankotom/face/{place}/present"
+        made.wait_until(lambda: heard.messages[address] == [0], "the end")  # noqa: B023
+    assert heard.messages["/rankotom/faces"] == [0]
+
+
 def test_a_face_keeps_its_place_and_a_free_place_is_taken_again() -> None:
     places = Places()
     assert places.update([7, 9]) == ({7: 1, 9: 2}, [])
