@@ -3,6 +3,7 @@
 #   make demo       a first look: a portrait instead of a camera; core install only, no torch
 #   make test       make lint, then pytest
 #   make lint       ruff, mypy --strict and import-linter
+#   make pythons    the tests under Python 3.10, 3.11 and 3.12, without those of training
 #   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
@@ -22,6 +23,10 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.installed-core
 DEV    := $(VENV)/.installed-dev
 
+# What `make test` needs beyond the core.
+EXTRAS := train,web,streams,analyze,cluster,dev,dev-torch
+PYTHONS := 3.10 3.11 3.12
+
 # Predictions of the embedded models for the reporting half of FERPlus valid.
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
@@ -34,8 +39,8 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults v4l2 weights models examples pictures table1 ablation clean \
-        system programs emulator
+.PHONY: help demo test suite lint pythons bench soak crossings load faults v4l2 weights models \
+        examples pictures table1 ablation clean system programs emulator
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -51,7 +56,9 @@ demo: $(CORE)
 	  "  $(BIN)/rankotom-edge models                 the models, and how they were measured" \
 	  "  $(BIN)/rankotom-edge doctor                 what this machine can do"
 
-test: lint programs
+test: lint suite
+
+suite: $(DEV) programs
 	$(BIN)/python -m pytest $(WINDOW)
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore ,$(WINDOW))
 
@@ -60,6 +67,9 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
+
+pythons:
+	@bash tests/pythons.sh $(PYTHONS)
 
 bench: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench
@@ -154,7 +164,7 @@ $(CORE): pyproject.toml constraints.txt | system $(BIN)/python
 # torch is pinned in constraints.txt: an open range would fetch gigabytes of CUDA.
 $(DEV): pyproject.toml constraints.txt | system $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt \
-	  -e '.[train,web,streams,analyze,cluster,dev]'
+	  -e '.[$(EXTRAS)]'
 	@touch $@ $(CORE)
 
 # Shared libraries that the OpenCV and MediaPipe wheels need from the system, each with its
