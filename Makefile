@@ -2,7 +2,7 @@
 #
 #   make demo       a first look: a portrait instead of a camera; core install only, no torch
 #   make test       make lint, then pytest
-#   make lint       ruff, mypy --strict and import-linter
+#   make lint       ruff, mypy --strict (for Linux, macOS and Windows) and import-linter
 #   make pythons    the tests under Python 3.10, 3.11 and 3.12, without those of training
 #   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
@@ -66,6 +66,8 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict --platform darwin --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --strict --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/lint-imports --no-logo
 
 pythons:

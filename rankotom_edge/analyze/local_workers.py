@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from rankotom_edge import interrupts
 from rankotom_edge.analyze.read_video import Failure, Outcome, Task, attempt
@@ -60,7 +61,8 @@ class _Worker:
     def start(cls, task: Task) -> _Worker:
         # A fresh interpreter: neither ONNX Runtime nor OpenCV survives a fork.
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
+        ends: tuple[Any, Any] = context.Pipe()  # of another type on Windows
+        ours, theirs = ends
         process = context.Process(target=_work, args=(theirs,), daemon=True)
         process.start()
         theirs.close()  # so that a worker that has died is an end of file here

@@ -96,8 +96,11 @@ def explain_crash(status: int, errors: str) -> Finding:
 def _end(process: subprocess.Popen[str]) -> None:
     """Kill it and its children; one that is stuck in the kernel is left behind."""
     if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(KILL_SECONDS)
     for stream in (process.stdout, process.stderr):

@@ -6,6 +6,7 @@ import base64
 import errno
 import hmac
 import ipaddress
+import os
 import re
 import secrets
 import socket
@@ -137,7 +138,7 @@ def read_certificate(certificate: Path, key: Path | None) -> ssl.SSLContext:
     """Refuses a key that every user of this machine can read."""
     holds_key = key or certificate
     try:
-        if holds_key.stat().st_mode & 0o004:
+        if os.name == "posix" and holds_key.stat().st_mode & 0o004:
             raise RankotomError(
                 f"Every user of this machine can read the TLS key in {holds_key}. First run: "
                 f"chmod o-r {holds_key}"
@@ -191,7 +192,7 @@ def read_or_create_token(path: Path) -> str:
             with replace_file(path, mode=0o600) as temporary:
                 temporary.write_text(f"{secrets.token_urlsafe(TOKEN_BYTES)}\n", encoding="ascii")
         token = path.read_text(encoding="ascii").strip()
-        readable_by_others = path.stat().st_mode & 0o077
+        readable_by_others = os.name == "posix" and path.stat().st_mode & 0o077
     except (OSError, UnicodeError) as error:
         raise RankotomError(f"Cannot read the token in {path}: {error}.") from error
     if readable_by_others:
