@@ -4,6 +4,7 @@
 #   make test       make lint, then pytest
 #   make lint       ruff, mypy --strict (for Linux, macOS and Windows) and import-linter
 #   make pythons    the tests under Python 3.10, 3.11 and 3.12, without those of training
+#   make slim       the slim install in a new venv: does the same, on half the disk
 #   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
@@ -39,7 +40,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite lint pythons bench soak crossings load faults v4l2 weights models \
+.PHONY: help demo test suite lint pythons slim bench soak crossings load faults v4l2 weights models \
         examples pictures table1 ablation clean system programs emulator
 
 help:
@@ -72,6 +73,9 @@ lint: $(DEV)
 
 pythons:
 	@bash tests/pythons.sh $(PYTHONS)
+
+slim: | system
+	@bash tests/slim.sh $(PYTHON)
 
 bench: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench
