@@ -2,7 +2,9 @@
 #
 #   make demo       a first look: a portrait instead of a camera; core install only, no torch
 #   make test       make lint, then pytest
-#   make lint       ruff, mypy --strict and import-linter
+#   make lint       ruff, mypy --strict (for Linux, macOS and Windows) and import-linter
+#   make pythons    the tests under Python 3.10, 3.11 and 3.12, without those of training
+#   make slim       the slim install in a new venv: does the same, on half the disk
 #   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
@@ -25,6 +27,10 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.installed-core
 DEV    := $(VENV)/.installed-dev
 
+# What `make test` needs beyond the core.
+EXTRAS := train,web,streams,analyze,cluster,dev,dev-torch
+PYTHONS := 3.10 3.11 3.12
+
 # Predictions of the embedded models for the reporting half of FERPlus valid.
 EXAMPLES  := docs/examples
 REFERENCE := $(EXAMPLES)/fp32.npz
@@ -37,8 +43,8 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults workers wheel-test v4l2 arm64 weights \
-        models examples pictures table1 ablation clean system programs emulator
+.PHONY: help demo test suite lint pythons slim bench soak crossings load faults workers wheel-test \
+        v4l2 arm64 weights models examples pictures table1 ablation clean system programs emulator
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,7 +60,9 @@ demo: $(CORE)
 	  "  $(BIN)/rankotom-edge models                 the models, and how they were measured" \
 	  "  $(BIN)/rankotom-edge doctor                 what this machine can do"
 
-test: lint programs
+test: lint suite
+
+suite: $(DEV) programs
 	$(BIN)/python -m pytest $(WINDOW)
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore ,$(WINDOW))
 
@@ -62,7 +70,15 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict --platform darwin --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --strict --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/lint-imports --no-logo
+
+pythons:
+	@bash tests/pythons.sh $(PYTHONS)
+
+slim: | system
+	@bash tests/slim.sh $(PYTHON)
 
 bench: $(CORE)
 	@$(BIN)/python -m rankotom_edge.bench
@@ -170,7 +186,7 @@ $(CORE): pyproject.toml constraints.txt | system $(BIN)/python
 # torch is pinned in constraints.txt: an open range would fetch gigabytes of CUDA.
 $(DEV): pyproject.toml constraints.txt | system $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt \
-	  -e '.[train,web,streams,analyze,cluster,dev]'
+	  -e '.[$(EXTRAS)]'
 	@touch $@ $(CORE)
 
 # Shared libraries that the OpenCV and MediaPipe wheels need from the system, each with its

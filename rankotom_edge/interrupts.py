@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+if sys.platform == "win32":  # a closed console sends what Ctrl-Break sends
+    END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+else:
+    END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # Seconds after an interrupt in which a further one says the same again: a person who presses twice,
 # or a service manager that sends two signals, wants the files closed all the same. By eye

@@ -3,6 +3,7 @@ that installs it."""
 
 import ctypes
 import re
+import sys
 
 # Shared libraries that the OpenCV and MediaPipe wheels expect, and their Debian packages.
 LIBRARIES = {
@@ -19,7 +20,9 @@ PACKAGES = {"cv2": "opencv-contrib-python", "PIL": "pillow"}  # where the module
 
 
 def missing_libraries() -> tuple[str, ...]:
-    """All at once, so that one command mends them."""
+    """All at once, so that one command mends them. The wheels for macOS and Windows need none."""
+    if sys.platform != "linux":
+        return ()
     return tuple(name for name in LIBRARIES if not _loads(name))
 
 
@@ -42,6 +45,8 @@ def explain_import(error: ImportError) -> str | None:
         command = install_command(missing)
         advice = f"Install what is missing: {command}" if command else "Install it."
         return f"The system lacks {', '.join(missing)}. {advice}"
+    if "DLL load failed" in str(error):
+        return f"{error}. Install Microsoft's Visual C++ Redistributable for x64, and try again."
     module = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or not module or module in OURS:
         return None

@@ -21,6 +21,15 @@ from hypothesis import settings
 from calib.emotions import EMOTIONS
 from rankotom_edge.doctor import private
 
+# PyPI's torch for Linux brings gigabytes of CUDA: `make pythons` does without.
+NEED_TORCH = [
+    "train",
+    "export/test_to_onnx.py",
+    "rankotom_edge/cli/test_export.py",
+    "rankotom_edge/cli/test_train.py",
+]
+collect_ignore = [] if importlib.util.find_spec("torch") else NEED_TORCH
+
 if TYPE_CHECKING:
     from rankotom_edge.model.artifact import Artifact
     from rankotom_edge.model.card import ModelCard
@@ -33,6 +42,11 @@ settings.load_profile("shared")
 
 SIZE = 32
 FACES = {"FER2013Valid": ("PublicTest", 40), "FER2013Test": ("PrivateTest", 12)}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if collect_ignore:
+        terminalreporter.write_line(f"torch is not installed; left out: {', '.join(NEED_TORCH)}")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -134,8 +148,8 @@ def own_calibration(fp32: Artifact) -> SavedCalibration:
 @pytest.fixture(scope="session")
 def tiny_network() -> ResNet:
     """Random weights, and batch norms that would show if they were left out."""
-    import torch
-    from torch import nn
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    nn = torch.nn
 
     from train.networks import BasicBlock, ResNet, edge_stem
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from rankotom_edge import interrupts
 from rankotom_edge.analyze.read_video import Failure, Outcome, Task, attempt
@@ -61,7 +62,8 @@ class _Worker:
     def start(cls, task: Task) -> _Worker:
         # A fresh interpreter: neither ONNX Runtime nor OpenCV survives a fork.
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
+        ends: tuple[Any, Any] = context.Pipe()  # of another type on Windows
+        ours, theirs = ends
         process = context.Process(target=_work, args=(theirs,), daemon=True)
         # An interrupt in the middle of it would leave a process that complains.
         with interrupts.delay_interrupts(), _interrupts_blocked():

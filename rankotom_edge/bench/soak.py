@@ -31,6 +31,8 @@ class Footprint:
 
     @classmethod
     def now(cls) -> Footprint:
+        if sys.platform != "linux":
+            sys.exit("make soak reads Linux's /proc; this system has none")
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return cls(
             megabytes=pages * os.sysconf("SC_PAGE_SIZE") / 1e6,

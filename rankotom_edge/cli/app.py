@@ -44,7 +44,6 @@ app = typer.Typer(
     name="rankotom-edge",
     cls=OverviewPage,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

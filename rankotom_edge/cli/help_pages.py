@@ -19,6 +19,13 @@ class OverviewPage(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return without_types(super().get_params(ctx))
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """With the purpose alone: the example would be a second line in a shell's menu."""
+        found = super().shell_complete(ctx, incomplete)
+        for item in found:
+            item.help = item.help and item.help.partition("\n")[0]
+        return found
+
 
 def without_types(parameters: list[Any]) -> list[Any]:
     """typer 0.29 prints <bool> next to every flag and <str> next to a named argument."""

@@ -26,15 +26,15 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with each field of its dataclass parameters as a parameter of its own."""
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
-    hints = get_type_hints(command, include_extras=True)
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            parameters += _fields_as_parameters(hints[name])
+    # Not with get_type_hints: Python 3.10's wraps what may be None, so that typer does not see what
+    # stands beside the type.
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if isinstance(kind, type) and is_dataclass(kind):
+            groups[name] = kind
+            parameters += _fields_as_parameters(kind)
         else:
-            parameters.append(
-                parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name])
-            )
+            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
 
     outputs, inputs = outputs_and_inputs(parameters)
 

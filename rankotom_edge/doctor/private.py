@@ -40,6 +40,8 @@ TRACING = (
 def private_checks(source: str, timeout: float) -> list[Check]:
     """Two checks, or one that says why there are none."""
     began = time.perf_counter()
+    if sys.platform != "linux":
+        return [_check("watched", "system calls are watched on Linux only", None)]
     if shutil.which("strace") is None:
         return [_check("watched", "strace, which watches system calls, is not installed", TRACING)]
     try:
@@ -64,6 +66,8 @@ def private_checks(source: str, timeout: float) -> list[Check]:
 
 def watched_run(source: str, timeout: float) -> tuple[list[str], int]:
     """The system calls of a run, and its exit status. They are kept in memory."""
+    if sys.platform != "linux":
+        return [], 1
     trace = os.memfd_create("trace")
     try:
         program = [sys.executable, "-m", "rankotom_edge", "camera", "--source", source]

@@ -97,8 +97,11 @@ def end(process: subprocess.Popen[str]) -> None:
     """Kill it and its children, all in a session of their own; one that is stuck in the kernel is
     left behind."""
     if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(KILL_SECONDS)
     for stream in (process.stdout, process.stderr):

@@ -20,9 +20,12 @@ STARTUP_MESSAGES = (
 @contextmanager
 def hide_startup_messages() -> Iterator[None]:
     """Holds standard error back inside the block, then writes all but the startup messages."""
+    if sys.platform != "linux":
+        yield
+        return
     try:
         held, terminal = os.memfd_create("stderr"), os.dup(STDERR)
-    except (AttributeError, OSError):  # not Linux, or standard error is closed
+    except OSError:  # standard error is closed
         yield
         return
     try:

@@ -15,11 +15,7 @@ from typing import Any, BinaryIO
 
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from rankotom_edge.file_locks import lock_file
 
 FORMAT = 1
 # Every line begins like this, and so does a line that a kill or a full disk cut off.
@@ -158,10 +154,8 @@ def _open(path: Path, flags: int) -> BinaryIO:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    if fcntl is None:
-        return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(file)
     except BlockingIOError:
         raise RankotomError(
             f"{_holder(file)} is labelling into {path}. Wait until it ends, or label into another "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -27,11 +28,11 @@ class ServiceManager(Closing):
         self._every = SHARE * int(limit) / 1e6 if watched and limit.isdigit() else None
         self._next: float | None = None  # None before the first turn
         self._socket: socket.socket | None = None
-        if address:
+        # A name that begins with @ is not a file.
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        if sys.platform == "linux" and address:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             self._socket.setblocking(False)
-            # A name that begins with @ is not a file.
-            self._address = f"\0{address[1:]}" if address.startswith("@") else address
 
     def __call__(self, now: float) -> None:
         if self._next is None:

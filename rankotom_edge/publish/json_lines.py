@@ -49,7 +49,7 @@ def json_lines(target: str) -> Iterator[JsonLines]:
         return
     try:
         number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
-        if stat.S_ISREG(os.fstat(number).st_mode):
+        if sys.platform != "win32" and stat.S_ISREG(os.fstat(number).st_mode):
             os.fchmod(number, PRIVATE_FILE)  # it may have been there
         file = open(number, "w", encoding="utf-8")  # noqa: SIM115  (closed below)
     except OSError as error:

@@ -4,7 +4,6 @@ The files are those of ``session``, readable by their owner alone: faces are per
 """
 
 import errno
-import fcntl
 import itertools
 import json
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from calib.errors import RankotomError
 from rankotom_edge import __version__
 from rankotom_edge.closing import Closing
+from rankotom_edge.file_locks import lock_file
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.model.artifact import Artifact
 from rankotom_edge.model.card import evaluation_as_json
@@ -81,7 +81,7 @@ class Recorder(Closing):
         try:
             self._readings = self._open(READINGS)
             with suppress(OSError):  # not every file system has locks
-                fcntl.flock(self._readings, fcntl.LOCK_EX | fcntl.LOCK_NB)  # see retention
+                lock_file(self._readings)  # see retention
             self._video = self._open(VIDEO) if video else None
             self._write_metadata()
         except OSError as error:

@@ -5,13 +5,13 @@ Only the files of a session are removed: what somebody else put beside them is l
 folder.
 """
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from rankotom_edge.file_locks import lock_file
 from rankotom_edge.interrupts import delay_interrupts
 from rankotom_edge.recording.session import METADATA, PREFIX, READINGS, VIDEO
 
@@ -79,7 +79,7 @@ def is_being_written(folder: Path) -> bool:
     """A recorder locks its readings for as long as it lives."""
     try:
         with (folder / READINGS).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock_file(file, shared=True)
     except BlockingIOError:
         return True
     except OSError:  # it has lost its readings: nobody writes it

@@ -78,6 +78,8 @@ def list_cameras(
 
 def open_errno(node: Path) -> int | None:
     """The errno with which the system refuses to open a camera; None if it does not refuse."""
+    if sys.platform != "linux":
+        return None
     try:
         descriptor = os.open(node, os.O_RDWR | os.O_NONBLOCK)
     except OSError as error:

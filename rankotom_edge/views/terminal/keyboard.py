@@ -6,7 +6,7 @@ import os
 import select
 import sys
 from collections import deque
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 ESCAPE = 0x1B
 # Esc sends one byte, and an arrow key a sequence that starts with the same byte. The rest follows
@@ -59,6 +59,27 @@ def _escape_end(pressed: bytes, start: int) -> int | None:
     return None
 
 
+class Console(Protocol):
+    """Windows' own, as in the module msvcrt."""
+
+    def kbhit(self) -> bool: ...
+    def getwch(self) -> str: ...
+
+
+def read_console(console: Console) -> list[str]:
+    """The keys that were pressed, without waiting. There an arrow or a function key is two
+    characters, of which the first tells so, and Enter is a carriage return."""
+    pressed = ""
+    while console.kbhit():
+        character = console.getwch()
+        if character in ("\0", "\xe0"):
+            console.getwch()
+        else:
+            pressed += "\n" if character == "\r" else character
+    # Each character came whole, so an Esc is followed by no sequence.
+    return [name for each in pressed for name in split_keys(each.encode(), complete=True)[0]]
+
+
 class Keyboard:
     """Reads keys while it is entered, and restores the terminal on exit.
 
@@ -80,6 +101,10 @@ class Keyboard:
     def _read(self, number: int) -> list[str]:
         names: list[str] = []
         pending, wait = b"", 0.0
+        if sys.platform == "win32":
+            import msvcrt
+
+            return read_console(msvcrt)
         while select.select([number], [], [], wait)[0]:
             more = os.read(number, 256)
             if not more:  # the terminal is gone: in this mode Ctrl-D is an ordinary key
@@ -93,6 +118,9 @@ class Keyboard:
 
     def __enter__(self) -> Keyboard:
         if self._source is not None and self._source.isatty():
+            if sys.platform == "win32":
+                self._before = []
+                return self
             import termios
             import tty
 
@@ -101,7 +129,7 @@ class Keyboard:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._source is None or self._before is None:
+        if sys.platform == "win32" or self._source is None or self._before is None:
             return
         import termios
 

@@ -142,7 +142,7 @@ def read_certificate(certificate: Path, key: Path | None) -> ssl.SSLContext:
     try:
         for path in (certificate, holds_key):
             check_input(path, FILE_BYTES)
-        if holds_key.stat().st_mode & 0o004:
+        if os.name == "posix" and holds_key.stat().st_mode & 0o004:
             raise RankotomError(
                 f"Every user of this machine can read the TLS key in {holds_key}. First run: "
                 f"chmod o-r {holds_key}"
@@ -198,7 +198,7 @@ def read_or_create_token(path: Path) -> str:
     except OSError as error:
         raise RankotomError(f"Cannot read the token in {path}: {error.strerror}.") from error
     with open_input(path, FILE_BYTES) as file:
-        if os.fstat(file.fileno()).st_mode & 0o077:
+        if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
             raise RankotomError(
                 f"Other users can read the token in {path}. First run: chmod 600 {path}"
             )

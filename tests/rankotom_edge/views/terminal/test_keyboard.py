@@ -14,7 +14,7 @@ from typing import TextIO
 
 import pytest
 
-from rankotom_edge.views.terminal.keyboard import Keyboard, split_keys
+from rankotom_edge.views.terminal.keyboard import Keyboard, read_console, split_keys
 
 
 @pytest.fixture
@@ -81,6 +81,33 @@ def test_without_standard_input_there_are_no_keys(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "stdin", None)
     with Keyboard() as keyboard:
         assert keyboard.key() is None
+
+
+class TypedInto:
+    """Windows' console, with what was typed into it."""
+
+    def __init__(self, pressed: str) -> None:
+        self._pressed = list(pressed)
+
+    def kbhit(self) -> bool:
+        return bool(self._pressed)
+
+    def getwch(self) -> str:
+        return self._pressed.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("pressed", "names"),
+    [
+        ("", []),
+        ("hB ?", ["h", "b", "space", "?"]),
+        ("\r\b\x1b", ["enter", "backspace", "esc"]),
+        ("a\xe0Hq\0;z", ["a", "q", "z"]),  # with the up arrow and F1 between
+        ("\x1bé", ["esc"]),
+    ],
+)
+def test_the_console_of_windows_has_the_same_keys(pressed: str, names: list[str]) -> None:
+    assert read_console(TypedInto(pressed)) == names
 
 
 def lose(ours: int) -> None:
