@@ -4,6 +4,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST = 1000  # characters of a message; a damaged file may hold more where it should hold a word
+
 
 class RankotomError(Exception):
     """What was tried, what was found and what to do next, in one or two lines.
@@ -13,7 +15,13 @@ class RankotomError(Exception):
     """
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return printable(_shorten(super().__str__()))
+
+
+def _shorten(text: str) -> str:
+    """Without its middle: its start says what was tried, its end what to do."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 def printable(text: str) -> str:

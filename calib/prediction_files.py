@@ -139,10 +139,11 @@ def _check_directory(content: bytes) -> None:
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[np.generic]:
     """What the header claims must be what is there: numpy would allocate what is claimed."""
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        if version not in HEADERS:
-            raise ValueError(f"{info.filename} is of the unknown version {version}")
-        shape, by_column, kind = HEADERS[version](member)
+        try:
+            version = np.lib.format.read_magic(member)
+            shape, by_column, kind = HEADERS[version](member)
+        except Exception as error:  # numpy reads it with Python's own parser, which raises anything
+            raise ValueError(f"the header of {info.filename} is damaged") from error
         if kind.hasobject:
             raise RankotomError(
                 "an array holds pickled Python objects, which can run code when read. "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 from tests.fuzz.files import Command
 from tests.fuzz.mutations import WORDS
@@ -17,7 +19,7 @@ LEFT_OUT = {"--private", "--help", "-h", "--debug"}
 ENDS: dict[str, Command] = {
     "camera": ["--frames", "2", "--seconds", "5", "--view", "none"],
     "replay": ["--fast", "--view", "none"],
-    "bench": ["--frames", "1"],
+    "bench": ["--frames", "1", "--source", "still.jpg"],  # too short, once all else is right
     "doctor": ["--timeout", "0.01"],
     "calibrate": ["--dry-run"],
     "analyze": ["--workers", "1"],
@@ -34,11 +36,12 @@ URLS = ("mqtt://127.0.0.1:1", "mqtt://", "mqtts://[", "http://127.0.0.1:1/x", "h
         "127.0.0.1:1", "127.0.0.1:99999", "videotestsrc ! appsink", "0", "/dev/video99")  # fmt: skip
 
 
-def arguments(random: Random, folder: Path, seeds: Path) -> Command:
+def arguments(random: Random, folder: Path, whole: Path) -> Command:
     import typer.main
 
     from rankotom_edge.cli.app import app
 
+    seeds = _copy(whole, folder)
     commands: Any = typer.main.get_command(app)
     name = random.choice(OFTEN * 4 + SELDOM)
     given: Command = []
@@ -52,13 +55,27 @@ def arguments(random: Random, folder: Path, seeds: Path) -> Command:
             continue
         given.append(option)
         if not parameter.is_flag or random.random() < 0.02:
-            choices = list(getattr(parameter.type, "choices", ()))
+            choices = [str(each) for each in _choices(parameter.type_descriptor.annotation)]
             given.append(random.choice([*values, *choices * 20]))
     if random.random() < 0.6:
         given += _usual(name, seeds)
     if random.random() < 0.05:
         random.shuffle(given)
     return [name, *given, *ENDS.get(name, [])]
+
+
+def _copy(seeds: Path, folder: Path) -> Path:
+    """So that an output may overwrite them; not of the run, which is large."""
+    here = folder / "files"
+    shutil.copytree(seeds, here, ignore=shutil.ignore_patterns("run", "home"))
+    (here / "run").symlink_to(seeds / "run")
+    shutil.copy(here / STILL, folder)
+    return here
+
+
+def _choices(annotation: Any) -> Iterator[object]:
+    for each in get_args(annotation):
+        yield from (each,) if isinstance(each, str) else _choices(each)
 
 
 def _values(folder: Path, seeds: Path) -> Command:
@@ -70,7 +87,7 @@ def _values(folder: Path, seeds: Path) -> Command:
     (folder / "loop.csv").symlink_to(folder / "loop.csv")
     (folder / "empty.npz").touch()
     here = [str(each) for each in folder.iterdir() if each.name != "output.txt"]
-    whole = [str(each) for each in seeds.iterdir()]
+    whole = [str(each) for each in seeds.iterdir() if each.name != "run"]
     words = [os.fsdecode(each.encode(errors="surrogateescape")) for each in _encodable()]
     return words + here * 3 + whole * 2 + ["demo", "ferplus-int8", "out.png", *HOSTS, *URLS]
 

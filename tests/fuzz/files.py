@@ -105,7 +105,9 @@ def _damage_graph(content: bytes, random: Random) -> bytes:
 def npz(random: Random, folder: Path, seeds: Path) -> Command:
     path = folder / "predictions.npz"
     content = (seeds / path.name).read_bytes()
-    path.write_bytes(damage(content, random) if random.random() < 0.3 else _damage_npz(random, content))
+    path.write_bytes(
+        damage(content, random) if random.random() < 0.3 else _damage_npz(random, content)
+    )
     return _measure(path, random, seeds)
 
 
@@ -132,8 +134,13 @@ def _damage_npz(random: Random, content: bytes) -> bytes:
                 shape = tuple(random.choices((0, 1, 8, 60, *NUMBERS, 2**62), k=random.randrange(4)))
                 members[name] = _member(array, shape, random.choice((array.dtype.str, *DTYPES)))
             case 3:
-                members[name] = _member(random.choice((array[:1], array[::-1], array.T, array * 0)
-                                        if array.dtype.kind in "if" else (array[:1], array.T)))
+                members[name] = _member(
+                    random.choice(
+                        (array[:1], array[::-1], array.T, array * 0)
+                        if array.dtype.kind in "if"
+                        else (array[:1], array.T)
+                    )
+                )
             case 4:
                 members[name] = damage(_member(array), random)
     archive = BytesIO()
@@ -283,7 +290,10 @@ def _damage_png(content: bytes, random: Random) -> bytes:
         case 3:
             chunks[place] = random.choice((b"IDAT", b"PLTE", b"tRNS", b"iCCP", b"zTXt")), inside
     packed = [
-        struct.pack(">I", len(inside)) + kind + inside + struct.pack(">I", zlib.crc32(kind + inside))
+        struct.pack(">I", len(inside))
+        + kind
+        + inside
+        + struct.pack(">I", zlib.crc32(kind + inside))
         for kind, inside in chunks
     ]
     return content[:8] + b"".join(packed)

@@ -16,9 +16,25 @@ from tests.fuzz.mutations import WORDS, damage
 
 PATHS = ("/", "/api/live", "/api/readings", "/api/readings/socket", "/api/meta", "/api/keys/r",
          "/api/keys/q", "/healthz", "/metrics", "/video", "/page.js", "/favicon.ico")  # fmt: skip
-ODD_PATHS = ("/%00", "/%2e%2e/%2e%2e/etc/passwd", "/../../etc/passwd", "//", "*", "http://x/", "/%",
-             "/%ff%fe", "/?token=%ff", "/?token=" + "a" * 4000, "/" + "a" * 70_000, "/api/keys/",
-             "/api/keys/%0a", "/api/keys/\xff", "/?" + "&" * 5000, "/api/keys/%F0%9F%98%80", "")
+ODD_PATHS = (
+    "/%00",
+    "/%2e%2e/%2e%2e/etc/passwd",
+    "/../../etc/passwd",
+    "//",
+    "*",
+    "http://x/",
+    "/%",
+    "/%ff%fe",
+    "/?token=%ff",
+    "/?token=" + "a" * 4000,
+    "/" + "a" * 70_000,
+    "/api/keys/",
+    "/api/keys/%0a",
+    "/api/keys/\xff",
+    "/?" + "&" * 5000,
+    "/api/keys/%F0%9F%98%80",
+    "",
+)
 METHODS = ("GET", "GET", "GET", "POST", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "get", "",
            "X" * 9000, "PRI")  # fmt: skip
 HEADERS = (
@@ -109,7 +125,9 @@ def _one_request(random: Random, port: int) -> bytes:
 
 def _frame(random: Random) -> bytes:
     """Of a WebSocket: any operation, length and mask."""
-    first = random.choice((0x81, 0x82, 0x88, 0x89, 0x8A, 0x01, 0x00, 0xF1, 0x83, random.randrange(256)))
+    first = random.choice(
+        (0x81, 0x82, 0x88, 0x89, 0x8A, 0x01, 0x00, 0xF1, 0x83, random.randrange(256))
+    )
     inside = random.randbytes(random.choice((0, 1, 2, 125, 126, 2000)))
     claimed = random.choice((len(inside), len(inside), 0, 2**16, 2**31, 2**63, 2**64 - 1))
     masked = random.choice((0x80, 0x80, 0x80, 0))
