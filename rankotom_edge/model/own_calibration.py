@@ -139,7 +139,7 @@ class SavedCalibration:
             raise ValueError(f"format {saved['format']!r}; this version reads {FORMAT}")
         model = as_mapping(saved["model"])
         classes = as_classes(as_list(model["labels"]), len(as_list(model["labels"])))
-        since = saved["labels_since"]
+        since = text_or_none(saved, "labels_since")
         trial = LabelTrial.from_json(as_mapping(saved["trial"]))
         if len(trial.calibration.offsets) not in (0, len(classes)):
             raise ValueError(f"needs {len(classes)} offsets, or none")
@@ -152,9 +152,7 @@ class SavedCalibration:
             trial=trial,
             usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),
             expired=text_or_none(saved, "expired"),
-            labels_since=None
-            if since is None
-            else datetime.fromisoformat(text(saved, "labels_since")),
+            labels_since=None if since is None else datetime.fromisoformat(since),
         )
 
 

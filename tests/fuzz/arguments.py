@@ -31,9 +31,9 @@ ENDS: dict[str, Command] = {
 OFTEN = ("camera", "evaluate", "drift", "replay", "models", "export", "calibrate", "train")
 SELDOM = ("analyze", "doctor", "bench")
 HOSTS = ("255.255.255.255", "224.0.0.1", "999.1.1.1", "127.0.0.1:80", "[::1", "a" * 300, "a b", "")
-URLS = ("mqtt://127.0.0.1:1", "mqtt://", "mqtts://[", "http://127.0.0.1:1/x", "http://127.0.0.1:a",
-        "rtsp://127.0.0.1:99999", "udp://", "csi://9", "file:///etc/hostname", "file://", "x://y",
-        "127.0.0.1:1", "127.0.0.1:99999", "videotestsrc ! appsink", "0", "/dev/video99")  # fmt: skip
+URLS = ("mqtt://127.0.0.1:1", "mqtt://", "mqtts://[", "http://127.0.0.1:1/x", "http://x:a",
+        "rtsp://127.0.0.1:99999", "udp://", "csi://9", "file:///etc/hosts", "file://", "x://y",
+        "127.0.0.1:1", "127.0.0.1:99999", "videotestsrc ! appsink", "0", "/dev/video9")  # fmt: skip
 
 
 def arguments(random: Random, folder: Path, whole: Path) -> Command:

@@ -18,6 +18,7 @@ from tests.fuzz.mutations import HOSTILE_JSON, NUMBERS, WORDS, damage, damage_js
 from tests.fuzz.seeds import STILL
 
 Command = list[str]
+Change = Callable[[bytes, Random], bytes]
 
 CAMERA = ["--view", "none", "--fast", "--frames", "4"]
 OPERATORS = ("Loop", "If", "Scan", "ConstantOfShape", "Expand", "Tile", "Resize", "Range", "Pad")
@@ -28,7 +29,7 @@ DTYPES = ("<f8", "<f4", "<f2", "<i8", "<u1", "|b1", "<U4", "|S3", "|O", "|V8", "
 def models(random: Random, folder: Path, seeds: Path) -> Command:
     path = folder / "model.onnx"
     content = (seeds / path.name).read_bytes()
-    change: Callable[[bytes, Random], bytes] = random.choice(
+    change: Change = random.choice(
         (damage, _damage_card, _damage_card, _damage_graph, _damage_graph)
     )
     path.write_bytes(change(content, random))
@@ -105,13 +106,12 @@ def _damage_graph(content: bytes, random: Random) -> bytes:
 def npz(random: Random, folder: Path, seeds: Path) -> Command:
     path = folder / "predictions.npz"
     content = (seeds / path.name).read_bytes()
-    path.write_bytes(
-        damage(content, random) if random.random() < 0.3 else _damage_npz(random, content)
-    )
+    change: Change = random.choice((damage, _damage_npz, _damage_npz))
+    path.write_bytes(change(content, random))
     return _measure(path, random, seeds)
 
 
-def _damage_npz(random: Random, content: bytes) -> bytes:
+def _damage_npz(content: bytes, random: Random) -> bytes:
     """Members that are whole files of numpy, or nearly."""
     with np.load(BytesIO(content)) as saved:
         arrays = dict(saved)
@@ -289,14 +289,14 @@ def _damage_png(content: bytes, random: Random) -> bytes:
             chunks.insert(place, chunks[random.randrange(len(chunks))])
         case 3:
             chunks[place] = random.choice((b"IDAT", b"PLTE", b"tRNS", b"iCCP", b"zTXt")), inside
-    packed = [
-        struct.pack(">I", len(inside))
+    packed = b"".join(
+        len(inside).to_bytes(4, "big")
         + kind
         + inside
-        + struct.pack(">I", zlib.crc32(kind + inside))
+        + zlib.crc32(kind + inside).to_bytes(4, "big")
         for kind, inside in chunks
-    ]
-    return content[:8] + b"".join(packed)
+    )
+    return content[:8] + packed
 
 
 def videos(random: Random, folder: Path, seeds: Path) -> Command:

@@ -38,15 +38,17 @@ ODD_PATHS = (
 METHODS = ("GET", "GET", "GET", "POST", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "get", "",
            "X" * 9000, "PRI")  # fmt: skip
 HEADERS = (
-    "Content-Length: -1", "Content-Length: 99999999999999999999", "Content-Length: 5",
+    "Content-Length: -1", "Content-Length: 99999999999999999999", "Content-Length: 5", ": y",
     "Content-Length: 0\r\nContent-Length: 1", "Transfer-Encoding: chunked", "Range: bytes=0-",
-    "Transfer-Encoding: identity, chunked", "Host: evil.example", "Host: ", "Host: [::1", "Host: \xff",
-    "Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Cookie: a=b; =; ;",
-    "Cookie: " + "a=b;" * 2000, "Authorization: Bearer \xff\xfe", "Authorization: Bearer " + "x" * 9000,
-    "Authorization: Basic", "X: " + "y" * 70_000, "X : y", ": y", " folded", "X: \0", "Expect: 100-continue",
-    "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings", "Upgrade: websocket\r\nConnection: upgrade",
-    "Accept-Encoding: gzip, \xff", "If-None-Match: *", "\r\n".join(f"X{n}: y" for n in range(300)),
+    "Transfer-Encoding: identity, chunked", "Host: evil.example", "Host: ", "Host: [::1", "X : y",
+    "Host: \xff", "Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site",
+    "Cookie: a=b; =; ;", "Cookie: " + "a=b;" * 2000, "Authorization: Bearer \xff\xfe", " folded",
+    "Authorization: Bearer " + "x" * 9000, "Authorization: Basic", "X: " + "y" * 70_000, "X: \0",
+    "Expect: 100-continue", "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings",
+    "Upgrade: websocket\r\nConnection: upgrade", "Accept-Encoding: gzip, \xff",
+    "If-None-Match: *", "\r\n".join(f"X{number}: y" for number in range(300)),
 )  # fmt: skip
+OPERATIONS = (0x81, 0x82, 0x88, 0x89, 0x8A, 0x01, 0x00, 0xF1, 0x83)  # of a WebSocket
 UPGRADE = (
     "GET /api/readings/socket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
     "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -125,9 +127,7 @@ def _one_request(random: Random, port: int) -> bytes:
 
 def _frame(random: Random) -> bytes:
     """Of a WebSocket: any operation, length and mask."""
-    first = random.choice(
-        (0x81, 0x82, 0x88, 0x89, 0x8A, 0x01, 0x00, 0xF1, 0x83, random.randrange(256))
-    )
+    first = random.choice((*OPERATIONS, random.randrange(256)))
     inside = random.randbytes(random.choice((0, 1, 2, 125, 126, 2000)))
     claimed = random.choice((len(inside), len(inside), 0, 2**16, 2**31, 2**63, 2**64 - 1))
     masked = random.choice((0x80, 0x80, 0x80, 0))

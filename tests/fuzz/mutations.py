@@ -22,8 +22,9 @@ HOSTILE_JSON = (
 WORDS = (
     "", " ", "-", "--", "-1", "0", "00", "1e999", "nan", "inf", "-inf", "99999999999999999999",
     "0x10", "1_000", "\uff11", "1e-400", "\ud800", "\udcff", "\x1b[31m", "[/]", "[bold red]", "%s",
-    "{}", "a" * 300, "a" * 5000, "é", "\u202e", "\n", "a\nb", "'", '"', "~", "~nouser/x", "~/x", "/",
-    "..", "/dev/null/x", "/dev/zero", "/dev/full", "/dev/stdin", "/proc/self/mem", "*", "[", "**",
+    "{}", "a" * 300, "a" * 5000, "é", "\u202e", "\n", "a\nb", "'", '"', "~", "~nouser/x", "~/x",
+    "/", "..", "/dev/null/x", "/dev/zero", "/dev/full", "/dev/stdin", "/proc/self/mem", "*",
+    "[", "**",
 )  # fmt: skip
 
 
