@@ -8,6 +8,7 @@
 #   make crossings  how often people who cross keep their numbers; needs LFW
 #   make load       what twenty clients of the web view cost the loop
 #   make faults     lost cameras, kills, full disks and hostile connections, many of each
+#   make fuzz       thousands of damaged inputs of every kind, each with limits to time and memory
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
 #   make weights    train the teachers and the embedded model, and export it; needs the data, and hours
@@ -34,7 +35,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench soak crossings load faults v4l2 weights models examples pictures table1 ablation clean \
+.PHONY: help demo test lint bench soak crossings load faults fuzz v4l2 weights models examples pictures table1 ablation clean \
         system programs emulator
 
 help:
@@ -83,6 +84,11 @@ load: $(DEV)
 
 faults: $(DEV) programs
 	RANKOTOM_FAULTS=1 $(BIN)/python -m pytest -s tests/faults
+
+# CASES=500 SEED=7: fewer, and the same ones again.
+CASES ?= 6000
+fuzz: $(DEV)
+	$(BIN)/python -m tests.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh

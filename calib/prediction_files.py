@@ -5,6 +5,7 @@ import lzma
 import math
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+NO_TEXT = np.zeros(0, np.uint32)
 # The end of an archive without a comment (signature, size of the directory), and what stands before
 # it if the archive is of the kind for more than 65,535 members.
 DIRECTORY_END = struct.Struct("<4s8xI6x")
@@ -154,7 +156,12 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[np.
             raise ValueError(f"{info.filename} is {shape}, more than {MOST_NUMBERS:,} values")
         if count * kind.itemsize != here:
             raise ValueError(f"{info.filename} claims to be {shape} of {kind}, in {here:,} bytes")
-        values = np.frombuffer(member.read(), kind) if here else np.zeros(shape, kind)
+        content = member.read()
+        # What is no character ends in a SystemError once it becomes text.
+        characters = np.frombuffer(content, f"{kind.str[0]}u4") if kind.kind == "U" else NO_TEXT
+        if characters.max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{info.filename} has text that is not Unicode")
+        values = np.frombuffer(content, kind) if here else np.zeros(shape, kind)
         return values.reshape(shape, order="F" if by_column else "C")
 
 
