@@ -31,6 +31,12 @@ def printable(text: str) -> str:
     )
 
 
+def describe(error: OSError) -> str:
+    """In a line, with the file's name if there is one."""
+    named = "" if error.filename is None else f"{error.filename}: "
+    return str(RankotomError(f"{named}{error.strerror or error}"))
+
+
 @contextmanager
 def exit_on_error() -> Iterator[None]:
     """For modules run with ``python -m``: bad input ends in one line and status 2."""
@@ -39,7 +45,7 @@ def exit_on_error() -> Iterator[None]:
     except RankotomError as error:
         message = str(error)
     except OSError as error:
-        message = printable(f"{error.filename or 'a file'}: {error.strerror or error}")
+        message = describe(error)
     else:
         return
     print(f"error: {message}", file=sys.stderr)

@@ -36,9 +36,7 @@ def test_damaged_inputs_of_every_kind_are_accepted_or_refused_in_one_clear_line(
         (0, b"happiness \x1b[31m", r"prints the control character b'\x1b'"),
     ],
 )
-def test_what_should_never_happen_is_a_fault(
-    status: int, output: bytes, fault: str | None
-) -> None:
+def test_what_should_never_happen_is_a_fault(status: int, output: bytes, fault: str | None) -> None:
     assert Ended(status, seconds=1.0, memory=0, output=output).fault() == fault
 
 
