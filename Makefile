@@ -12,6 +12,7 @@
 #   make faults     lost cameras, kills, full disks and hostile connections, many of each
 #   make workers    how much more two workers of analyze read than one; needs two free cores
 #   make wheel-test the wheel in an empty environment, with every example; needs PyPI
+#   make fuzz       thousands of damaged inputs of every kind, each with limits to time and memory
 #   make v4l2       the program on V4L2 cameras of an emulated machine; needs Debian
 #   make arm64      the program in an emulated arm64 Debian, compared with this machine; needs Debian
 #   make pictures   draw the documents' pictures again, and write their tables
@@ -43,7 +44,7 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite lint pythons slim bench soak crossings load faults workers wheel-test \
+.PHONY: help demo test suite lint pythons slim bench soak crossings load faults fuzz workers wheel-test \
         v4l2 arm64 weights models examples pictures table1 ablation clean system programs emulator
 
 help:
@@ -108,6 +109,11 @@ workers: $(DEV)
 
 wheel-test: system programs
 	@bash tests/wheel/run.sh $(PYTHON)
+
+# CASES=500 SEED=7: fewer, and the same ones again.
+CASES ?= 6000
+fuzz: $(DEV)
+	$(BIN)/python -m tests.fuzz --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 v4l2: $(CORE) emulator
 	@bash tests/v4l2/run.sh

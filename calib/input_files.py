@@ -46,6 +46,19 @@ def read_input(path: Path, most: int = MOST_BYTES) -> bytes:
     return content
 
 
+def read_private(path: Path, most: int, what: str) -> str:
+    """A secret. Refuses a file that other users can read, before it is read."""
+    with open_input(path, most) as file:
+        if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+            raise RankotomError(
+                f"Other users can read the {what} in {path}. First run: chmod 600 {path}"
+            )
+        try:
+            return file.read(most).decode()
+        except (OSError, UnicodeError) as error:
+            raise RankotomError(f"Cannot read the {what} in {path}: {_reason(error)}.") from error
+
+
 def check_input(path: Path, most: int = MOST_BYTES) -> None:
     """For a library that opens the file itself."""
     open_input(path, most).close()

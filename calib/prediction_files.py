@@ -5,6 +5,7 @@ import lzma
 import math
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+NO_TEXT = np.zeros(0, np.uint32)
 # The end of an archive without a comment (signature, size of the directory), and what stands before
 # it if the archive is of the kind for more than 65,535 members.
 DIRECTORY_END = struct.Struct("<4s8xI6x")
@@ -139,10 +141,11 @@ def _check_directory(content: bytes) -> None:
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[np.generic]:
     """What the header claims must be what is there: numpy would allocate what is claimed."""
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        if version not in HEADERS:
-            raise ValueError(f"{info.filename} is of the unknown version {version}")
-        shape, by_column, kind = HEADERS[version](member)
+        try:
+            version = np.lib.format.read_magic(member)
+            shape, by_column, kind = HEADERS[version](member)
+        except Exception as error:  # numpy reads it with Python's own parser, which raises anything
+            raise ValueError(f"the header of {info.filename} is damaged") from error
         if kind.hasobject:
             raise RankotomError(
                 "an array holds pickled Python objects, which can run code when read. "
@@ -153,7 +156,12 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[np.
             raise ValueError(f"{info.filename} is {shape}, more than {MOST_NUMBERS:,} values")
         if count * kind.itemsize != here:
             raise ValueError(f"{info.filename} claims to be {shape} of {kind}, in {here:,} bytes")
-        values = np.frombuffer(member.read(), kind) if here else np.zeros(shape, kind)
+        content = member.read()
+        # What is no character ends in a SystemError once it becomes text.
+        characters = np.frombuffer(content, f"{kind.str[0]}u4") if kind.kind == "U" else NO_TEXT
+        if characters.max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{info.filename} has text that is not Unicode")
+        values = np.frombuffer(content, kind) if here else np.zeros(shape, kind)
         return values.reshape(shape, order="F" if by_column else "C")
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 
 from calib.predictions import Predictions
@@ -36,7 +37,7 @@ def run_model(
     console = Console(stderr=True)
     starts = track(
         range(0, len(pixels), BATCH),
-        title or "",
+        escape(title or ""),
         console=console,
         transient=True,
         disable=title is None or not console.is_terminal,

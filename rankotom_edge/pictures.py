@@ -24,7 +24,7 @@ LONGEST_SIDE = 32_766
 FORMATS = ("BMP", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 PNG_START, PNG_END = b"\x89PNG", b"IEND\xaeB`\x82"
 # Each scan of a progressive JPEG is a pass over all of its pixels; 10 are usual.
-SCAN, MOST_SCANS = b"\xff\xda", 100
+JPEG_START, SCAN, MOST_SCANS = b"\xff\xd8", b"\xff\xda", 100
 
 # Pillow reads only headers here, and would warn of sizes that are refused below.
 PIL.Image.MAX_IMAGE_PIXELS = None
@@ -43,8 +43,8 @@ def read_picture(path: Path) -> Image:
 def decode_picture(content: bytes) -> Image:
     check_size(*_measure(content), MOST_PIXELS)
     # libpng complains on the terminal about a truncated file, and that cannot be switched off.
-    truncated = content.startswith(PNG_START) and PNG_END not in content[-64:]
-    if truncated or content.count(SCAN) > MOST_SCANS:
+    truncated = content.startswith(PNG_START) and PNG_END not in content
+    if truncated or (content.startswith(JPEG_START) and content.count(SCAN) > MOST_SCANS):
         raise RankotomError("it is cut off or damaged")
     # From memory: imread returns half an image for half a JPEG, imdecode returns none.
     try:

@@ -3,7 +3,8 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 
@@ -17,9 +18,12 @@ from torch import Tensor
 
 from calib.errors import RankotomError
 from calib.files import replace_file
+from calib.input_files import MEGABYTE, read_input
 from calib.metrics import accuracy, ece, nll
 from calib.temperature import fit_temperature, softmax
 from train.recipe import Recipe
+
+MOST_BYTES = 64 * MEGABYTE  # of metrics.csv
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,25 @@ def read_metrics(run: Path) -> list[dict[str, str]]:
     path = run / "metrics.csv"
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    try:
+        rows = list(csv.DictReader(StringIO(read_input(path, MOST_BYTES).decode(), newline="")))
+        for row in rows:
+            _check_row(row)
+    except (UnicodeDecodeError, csv.Error, ValueError, TypeError, KeyError) as error:
+        raise RankotomError(
+            f"{path} is not as this program writes it ({error!s:.200}). Restore it, or delete the "
+            f"folder {run} to start over."
+        ) from error
+    return rows
+
+
+def _check_row(row: Mapping[str, str]) -> None:
+    int(row["epoch"])
+    for each in fields(EpochRecord):
+        if each.type in (int, float) and each.name in row:
+            float(row[each.name])
+    for threshold in (row.get("thresholds") or "").split():
+        float(threshold)
 
 
 class OverallProgress:

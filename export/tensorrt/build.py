@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from calib.errors import RankotomError
@@ -172,7 +173,7 @@ class BuildProgress:
             transient=True,
             disable=not console.is_terminal,
         )
-        self.title = title
+        self.title = escape(title)  # a name may look like markup
         self.stopped = False
         self.phases: dict[str, tuple[TaskID, int]] = {}
 

@@ -16,15 +16,18 @@ from typing import Any
 
 from calib.errors import RankotomError
 from calib.files import replace_file
-from calib.json_fields import as_mapping
+from calib.input_files import MEGABYTE, read_input
+from calib.json_fields import as_mapping, load_json, text_or_none
 from rankotom_edge import __version__
 from rankotom_edge.analyze.read_video import Analysis, Settings
 from rankotom_edge.analyze.statistics import Statistics
 from rankotom_edge.analyze.videos import Video
+from rankotom_edge.model.card import UNREADABLE
 
 FORMAT = 1
 TABLES, RECORDS, SETTINGS, SUMMARY = "tables", "records", "settings.json", "summary.json"
 NAMES = {"sha256": "model", "version": "version of rankotom-edge"}  # of settings, for a person
+MOST_BYTES = 16 * MEGABYTE  # of a record
 PRIVATE_FOLDER = 0o700  # as sessions: readings of faces are personal data
 
 
@@ -60,8 +63,9 @@ class Results:
             saved = _read(path)
             if (saved["size"], saved["modified"]) != (video.size, video.modified):
                 return None
-            return Statistics.from_json(as_mapping(saved["statistics"])), saved["problem"]
-        except (KeyError, ValueError, RankotomError):  # it was changed or damaged
+            statistics = Statistics.from_json(as_mapping(saved["statistics"]))
+            return statistics, text_or_none(saved, "problem")
+        except (*UNREADABLE, RankotomError):  # it was changed or damaged
             return None
 
     def add(self, video: Video, analysis: Analysis) -> None:
@@ -90,7 +94,7 @@ class Results:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        return as_mapping(json.loads(path.read_bytes()))
+        return as_mapping(load_json(read_input(path, MOST_BYTES)))
     except ValueError as error:
         raise RankotomError(
             f"{path} is not as rankotom-edge writes it ({error!s:.200}). Remove it, or give "

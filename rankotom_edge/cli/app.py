@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from calib.errors import RankotomError, printable
+from calib.errors import RankotomError, describe, printable
 from rankotom_edge import __version__
 from rankotom_edge.cli.analyze import analyze
 from rankotom_edge.cli.bench import bench
@@ -97,8 +97,7 @@ def main() -> None:
     except RankotomError as error:
         _fail(f"error: {error}", BAD_INPUT, debug)
     except OSError as error:
-        named = "" if error.filename is None else f"{error.filename}: "
-        _fail(f"error: {named}{error.strerror or error}", BAD_INPUT, debug)
+        _fail(f"error: {describe(error)}", BAD_INPUT, debug)
     except (ImportError, MemoryError) as error:
         words = explain_import(error) if isinstance(error, ImportError) else TOO_LITTLE_MEMORY
         if words is None:

@@ -285,8 +285,6 @@ def remarks(
 
 
 def list_calibrations() -> None:
-    from rich.markup import escape
-
     from calib.reports.widgets import plain_table
     from rankotom_edge.model.own_calibration import calibration_files, read_calibration
 
@@ -307,8 +305,8 @@ def list_calibrations() -> None:
             notes.append(f"that of {found.source} has expired: {found.expired}")
         temperature = found.trial.calibration.temperature
         made = f"{found.created:%Y-%m-%d}"
-        cells = (found.source, found.model, made, str(found.trial.faces), f"{temperature:.2f}")
-        table.add_row(*map(escape, cells))
+        faces, shown = str(found.trial.faces), f"{temperature:.2f}"
+        table.add_row(found.source, found.model, made, faces, shown)
     show(table, None, notes)
 
 

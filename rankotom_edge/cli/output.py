@@ -104,7 +104,8 @@ def show(report: RenderableType, json_target: str | None, notes: Iterable[str] =
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    # A model's name may look like markup.
+    console = Console(highlight=False, markup=False, emoji=False)
     with console.capture() as page:
         console.print(report)
         for words in notes:
@@ -135,10 +136,11 @@ def progress(message: str) -> Iterator[Callable[[str], None]]:
     """A spinner on standard error, if that is a terminal; yields a function that changes its
     message."""
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda message: None
         return
-    with console.status(message) as status:
-        yield status.update
+    with console.status(Text(message)) as status:
+        yield lambda message: status.update(Text(message))

@@ -157,7 +157,7 @@ def step_bar() -> Iterator[Steps]:
 
     from export.steps import Steps
 
-    console, steps = Console(stderr=True), Steps()
+    console, steps = Console(stderr=True, markup=False), Steps()
     if not console.is_terminal:
         yield steps
         return

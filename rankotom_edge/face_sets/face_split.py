@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 
 from rankotom_edge.faces.crop import crop
@@ -57,7 +58,9 @@ def with_progress(items: Iterable[Item], total: int, title: str) -> Iterator[Ite
     """With a progress bar on stderr, if that is a terminal."""
     console = Console(stderr=True)
     quiet = not console.is_terminal
-    yield from track(items, title, total=total, console=console, transient=True, disable=quiet)
+    yield from track(
+        items, escape(title), total=total, console=console, transient=True, disable=quiet
+    )
 
 
 def count_words(count: int, noun: str) -> str:

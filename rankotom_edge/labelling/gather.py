@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
@@ -78,7 +79,7 @@ class GatheringView(Closing):
         console = Console(stderr=True)
         self._stack = ExitStack()
         self._keyboard = self._stack.enter_context(Keyboard())
-        self._update: Callable[[str], None] = lambda words: None
+        self._update: Callable[[Text], None] = lambda words: None
         if console.is_terminal:
             self._update = self._stack.enter_context(console.status(self._words())).update
         else:
@@ -100,9 +101,9 @@ class GatheringView(Closing):
     def close(self) -> None:
         self._stack.close()
 
-    def _words(self) -> str:
+    def _words(self) -> Text:
         moments, groups = self._collector.count()
-        return (
+        return Text(
             f"{count_words(moments, 'moment')} of {count_words(groups, 'face')} from "
             f"{self._source}: show different expressions; q when it is enough"
         )

@@ -18,10 +18,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from calib.arrays import FloatArray
+from calib.arrays import FloatArray, as_classes
 from calib.errors import RankotomError
 from calib.files import replace_file
-from calib.json_fields import as_list, as_mapping, count
+from calib.input_files import read_input
+from calib.json_fields import as_list, as_mapping, count, load_json, text, text_or_none
 from calib.label_trial import LabelTrial
 from calib.metrics import BINS, bin_of
 from rankotom_edge.model.artifact import Artifact
@@ -137,21 +138,21 @@ class SavedCalibration:
         if saved["format"] != FORMAT:
             raise ValueError(f"format {saved['format']!r}; this version reads {FORMAT}")
         model = as_mapping(saved["model"])
-        classes = tuple(str(name) for name in as_list(model["labels"]))
-        expired, since = saved["expired"], saved["labels_since"]
+        classes = as_classes(as_list(model["labels"]), len(as_list(model["labels"])))
+        since = text_or_none(saved, "labels_since")
         trial = LabelTrial.from_json(as_mapping(saved["trial"]))
         if len(trial.calibration.offsets) not in (0, len(classes)):
             raise ValueError(f"needs {len(classes)} offsets, or none")
         return cls(
-            model=str(model["name"]),
-            sha256=str(model["sha256"]),
+            model=text(model, "name"),
+            sha256=text(model, "sha256"),
             classes=classes,
-            source=str(saved["source"]),
-            created=datetime.fromisoformat(str(saved["created"])),
+            source=text(saved, "source"),
+            created=datetime.fromisoformat(text(saved, "created")),
             trial=trial,
             usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),
-            expired=None if expired is None else str(expired),
-            labels_since=None if since is None else datetime.fromisoformat(str(since)),
+            expired=text_or_none(saved, "expired"),
+            labels_since=None if since is None else datetime.fromisoformat(since),
         )
 
 
@@ -197,15 +198,9 @@ def calibration_files() -> list[Path]:
 
 
 def read_calibration(path: Path) -> SavedCalibration:
+    content = read_input(path, MOST_BYTES)
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise RankotomError(f"Cannot read the calibration {path}: {error.strerror}.") from error
-    try:
-        if len(content) > MOST_BYTES:
-            raise ValueError("it is larger than any that is written")
-        return SavedCalibration.from_json(as_mapping(json.loads(content)))
+        return SavedCalibration.from_json(as_mapping(load_json(content)))
     except (*UNREADABLE, RankotomError) as error:
         raise RankotomError(
             f"The calibration {path} is not as rankotom-edge writes it ({error!s:.200}). Remove "
@@ -214,9 +209,9 @@ def read_calibration(path: Path) -> SavedCalibration:
 
 
 def _write(path: Path, calibration: SavedCalibration) -> None:
-    text = json.dumps(calibration.as_json(), indent=1, allow_nan=False) + "\n"
+    document = json.dumps(calibration.as_json(), indent=1, allow_nan=False)
     with replace_file(path, mode=PRIVATE_FILE) as file:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(f"{document}\n", encoding="utf-8")
 
 
 def _file_name(source: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 from dataclasses import dataclass, field
@@ -10,8 +9,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from calib.errors import RankotomError
+from calib.input_files import read_private
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}  # without and with TLS
+MOST_PASSWORD = 64 * 1024  # bytes of its file
 EXAMPLE = "mqtt://broker:1883/kitchen"
 
 
@@ -68,16 +69,7 @@ def parse_broker(
 
 def read_password(path: Path) -> str:
     """The first line. Refuses a file that other users can read."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            readable_by_others = os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077
-            password = file.readline().rstrip("\r\n")
-    except (OSError, UnicodeError) as error:
-        raise RankotomError(f"Cannot read the password in {path}: {error}.") from None
-    if readable_by_others:
-        raise RankotomError(
-            f"Other users can read the password in {path}. First run: chmod 600 {path}"
-        )
+    password, *_ = read_private(path, MOST_PASSWORD, "password").splitlines() or [""]
     if not password:
         raise RankotomError(f"{path} holds no password: its first line is empty.")
     return password

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from calib.errors import RankotomError, exit_on_error
+from calib.errors import LONGEST, RankotomError, exit_on_error
 
 
 def test_an_error_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +29,14 @@ def test_a_bug_keeps_its_traceback_and_success_goes_on() -> None:
     with exit_on_error():
         done = True
     assert done
+
+
+def test_what_a_damaged_file_holds_does_not_fill_the_screen() -> None:
+    words = str(RankotomError(f"The format is {'x' * 100_000}. Export it again."))
+    assert len(words) < LONGEST + 10
+    assert words.startswith("The format is x")
+    assert words.endswith("Export it again.")
+
+
+def test_a_name_in_an_error_cannot_act_on_the_terminal() -> None:
+    assert str(RankotomError("There is no \x1b[31mred.")) == "There is no \\x1b[31mred."

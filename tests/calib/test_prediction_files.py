@@ -1,3 +1,5 @@
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +198,60 @@ def test_an_unknown_suffix_and_a_missing_file_are_errors(tmp_path: Path) -> None
         read_predictions(tmp_path / "predictions.pkl")
     with pytest.raises(RankotomError, match=r"Cannot read .*gone\.npz: No such file"):
         read_predictions(tmp_path / "gone.npz")
+
+
+def member(shape: tuple[int, ...], kind: str = "<f8", content: bytes = b"") -> bytes:
+    """A file of numpy that claims what is said, whatever it holds."""
+    file = io.BytesIO()
+    described = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, described)
+    return file.getvalue() + content
+
+
+def archive(folder: Path, **members: bytes) -> Path:
+    path = folder / "predictions.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(f"{name}.npy", content)
+    return path
+
+
+TWO = member((2,), "<i8", bytes(16))
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"probabilities": member((10**7, 10**3), content=bytes(3 * 10**8))}, "bytes unpacked"),
+        ({"probabilities": member((2**40, 3))}, "more than 16,777,216 values"),
+        ({"probabilities": member((-1, 3))}, "claims to be"),
+        ({"probabilities": member((2, 3))}, "claims to be"),
+        ({"probabilities": member((2**62, 0))}, "cannot be read"),
+        ({"probabilities": member((2, 2), "|O", bytes(32))}, "pickled"),
+        ({"probabilities": member((2, 2), "|V8", bytes(32))}, "must be numbers"),
+        ({"probabilities": member((1, 2000), content=bytes(16000))}, "name 2,000 classes"),
+        ({"probabilities": b"\x93NUMPY\x01\x00\x40\x1f" + b"(" * 8000}, "header of probab"),
+        ({"probabilities": member((2, 2), content=np.array([0.5] * 4).tobytes()),
+          "labels": member((2,), "<U1", b"\xff" * 8)}, "not Unicode"),
+    ],
+)  # fmt: skip
+def test_an_archive_that_claims_what_it_does_not_hold_is_refused_before_it_is_unpacked(
+    tmp_path: Path, members: dict[str, bytes], words: str
+) -> None:
+    with pytest.raises(RankotomError, match=words):
+        read_predictions(archive(tmp_path, **{"labels": TWO, **members}))
+
+
+def test_members_that_nobody_asks_for_are_not_unpacked(tmp_path: Path) -> None:
+    half = member((2, 2), content=np.full(4, 0.5).tobytes())
+    path = archive(tmp_path, probabilities=half, labels=TWO, junk=bytes(600 * 1024**2))
+    assert len(read_predictions(path)) == 2
+
+
+def test_an_archive_of_thousands_of_members_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.npz"
+    with zipfile.ZipFile(path, "w") as file:
+        for number in range(2000):
+            file.writestr(f"{number:0100}.npy", b"")
+    with pytest.raises(RankotomError, match="too many members"):
+        read_predictions(path)

@@ -26,7 +26,8 @@ COLOURS_FOR_PICTURES = ("truecolor", "256")
 def screen_console() -> Console:
     """Without COLUMNS and LINES: if a shell exports them, rich would not notice a resize."""
     fixed = ("COLUMNS", "LINES")
-    return Console(_environ={name: os.environ[name] for name in os.environ if name not in fixed})
+    environment = {name: os.environ[name] for name in os.environ if name not in fixed}
+    return Console(_environ=environment, markup=False, emoji=False)  # a name may look like markup
 
 
 def shows_pictures(console: Console) -> bool:
