@@ -2,7 +2,6 @@
 
 import ctypes
 import ctypes.util
-import os
 import sys
 import time
 
@@ -38,22 +37,6 @@ def key_name(code: int) -> str | None:
     return character if character.isascii() and character.isalnum() else None
 
 
-class _Screen(ctypes.Structure):
-    """The beginning of xcb_screen_t."""
-
-    _fields_ = (
-        ("ids", ctypes.c_uint32 * 5),
-        ("width", ctypes.c_uint16),
-        ("height", ctypes.c_uint16),
-    )
-
-
-class _Screens(ctypes.Structure):
-    """xcb_screen_iterator_t."""
-
-    _fields_ = (("data", ctypes.POINTER(_Screen)), ("rem", ctypes.c_int), ("index", ctypes.c_int))
-
-
 def screen_available() -> bool:
     """Whether a window can be opened.
 
@@ -67,25 +50,20 @@ def screen_available() -> bool:
 
 def screen_size() -> tuple[int, int] | None:
     """Width and height of the X server's screen, found by connecting to it. None without one."""
-    if not os.environ.get("DISPLAY"):
-        return None
     try:
-        xcb = ctypes.CDLL(ctypes.util.find_library("xcb") or "libxcb.so.1")
+        x11 = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
     except OSError:
         return None
-    xcb.xcb_connect.restype = xcb.xcb_get_setup.restype = ctypes.c_void_p
-    xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
-    xcb.xcb_setup_roots_iterator.restype = _Screens
-    for function in ("connection_has_error", "disconnect", "get_setup", "setup_roots_iterator"):
-        getattr(xcb, f"xcb_{function}").argtypes = (ctypes.c_void_p,)
-    connection = xcb.xcb_connect(None, None)
-    try:
-        if xcb.xcb_connection_has_error(connection):
-            return None
-        screen = xcb.xcb_setup_roots_iterator(xcb.xcb_get_setup(connection)).data.contents
-        return int(screen.width), int(screen.height)
-    finally:
-        xcb.xcb_disconnect(connection)
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    for ask in (x11.XDisplayWidth, x11.XDisplayHeight):
+        ask.argtypes = (ctypes.c_void_p, ctypes.c_int)
+    x11.XCloseDisplay.argtypes = (ctypes.c_void_p,)
+    display = x11.XOpenDisplay(None)
+    if not display:
+        return None
+    size = x11.XDisplayWidth(display, 0), x11.XDisplayHeight(display, 0)
+    x11.XCloseDisplay(display)
+    return size
 
 
 def opening_size(screen: tuple[int, int] | None) -> tuple[int, int]:
