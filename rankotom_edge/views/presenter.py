@@ -101,7 +101,7 @@ def drift_words(status: Status) -> str | None:
     drift = status.drift
     if drift is None or drift.kind != "drifted":
         return None
-    expired = "" if status.calibration is None else "; the own calibration has expired"
+    expired = "" if status.calibration is None else "; own calibration expired"
     return f"{drift.words}{expired}"
 
 

@@ -50,7 +50,7 @@ def split_column(layout: WindowLayout, controls: Controls, faces: int) -> tuple[
     elif name == "reliability":
         height = sizes.px(224)
     else:
-        height = sizes.px(CROP_TITLE) + crop_grid(faces, width, room, sizes)[1]
+        height = sizes.px(CROP_TITLE) + crop_grid(faces, width, area.height / 2, sizes)[1]
     height = min(height, room)
     if beside:
         rest = area._replace(width=area.width - width - gap)

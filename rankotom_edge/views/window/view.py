@@ -3,7 +3,6 @@
 import ctypes
 import ctypes.util
 import sys
-import time
 
 import cv2
 import numpy as np
@@ -20,9 +19,8 @@ SMALL_SCREEN = 700  # pixels of the shorter side, below which the window opens f
 SIZE_WITHOUT_SCREEN = (1280, 720)  # where its size cannot be asked: on macOS and Windows
 FULL_SCREEN_KEY = "f"
 KEY_NAMES = {27: "esc", 32: "space"}
-# Qt paints only while OpenCV waits for keys. With 1 ms, or on a very busy machine with 10, the
-# window stays black; so twice a second it waits longer. By eye.
-KEY_WAIT_MS, LONG_WAIT_MS, LONG_WAIT_EVERY = 10, 50, 0.5
+KEY_WAIT_MS = 10  # Qt paints only while OpenCV waits for keys, and with 1 too seldom. By eye
+WINDOW_KIND = cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL
 
 
 def key_name(code: int) -> str | None:
@@ -123,10 +121,13 @@ class Window(Closing):
         self.closed = False
         self._size = size
         self._shown = False
-        self._waited_long = float("-inf")
         # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
-        cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
+        cv2.namedWindow(title, WINDOW_KIND)
+        # On a busy machine Qt loses events of the window with which it starts, and would never
+        # paint it. It loses none of the next one.
+        cv2.destroyWindow(title)
+        cv2.namedWindow(title, WINDOW_KIND)
         cv2.resizeWindow(title, *size)
         self._before_full_screen: tuple[int, int] | None = None
 
@@ -164,9 +165,6 @@ class Window(Closing):
 
     def key(self, wait_ms: int = KEY_WAIT_MS) -> str | None:
         """None if no key was pressed, or one without a name here."""
-        now = time.monotonic()
-        if now - self._waited_long > LONG_WAIT_EVERY:
-            wait_ms, self._waited_long = LONG_WAIT_MS, now
         code = cv2.waitKeyEx(wait_ms)
         self._still_open()
         return None if code < 0 else key_name(code)

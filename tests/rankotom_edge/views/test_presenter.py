@@ -137,7 +137,5 @@ def test_every_view_says_that_a_calibration_on_own_faces_is_used_and_when_it_has
     assert model_words(status).endswith(", calibrated on 150 own faces")
     words = "confidence has drifted: light is low since 10:42"
     drift = DriftStatus("drifted", 0.3, 80, words, "light is low", None)
-    assert drift_words(replace(status, drift=drift)) == (
-        f"{words}; the own calibration has expired"
-    )
+    assert drift_words(replace(status, drift=drift)) == (f"{words}; own calibration expired")
     assert drift_words(replace(status, drift=drift, calibration=None)) == words
