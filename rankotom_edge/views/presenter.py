@@ -2,6 +2,7 @@
 are none, and what the status line says."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from rankotom_edge.readings.reading import Reading, with_smoothing
 from rankotom_edge.views.display import Display, Status
@@ -82,20 +83,25 @@ def model_words(status: Status) -> str:
     return words if status.calibration is None else f"{words}, {status.calibration}"
 
 
+def short_name(source: str) -> str:
+    """A stream's machine in place of its address, so that what happened to it fits beside it."""
+    return (urlsplit(source).hostname if "://" in source else None) or source
+
+
 def source_words(status: Status) -> Message:
     if status.state.kind == "playing":
         remark = status.state.words.partition(": ")[2]
         words = f"{status.source}: {remark}" if remark else status.source
         return Message(words, attention=bool(remark))
     words = status.state.words or status.state.kind
-    return Message(f"{status.source}, {words}", attention=status.state.kind == "lost")
+    return Message(f"{short_name(status.source)}, {words}", status.state.kind == "lost")
 
 
 def drift_words(status: Status) -> str | None:
     drift = status.drift
     if drift is None or drift.kind != "drifted":
         return None
-    expired = "" if status.calibration is None else "; the calibration on own faces has expired"
+    expired = "" if status.calibration is None else "; own calibration expired"
     return f"{drift.words}{expired}"
 
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image as Drawing
+from PIL import ImageDraw
 
 from rankotom_edge.frame import Image
 from rankotom_edge.views.drawing.rect import Rect
@@ -86,23 +88,22 @@ def crop_image(crop: Image) -> Image:
     return np.ascontiguousarray(planes.transpose(1, 2, 0))
 
 
-def draw_outline(
-    image: Image, rect: Rect, radius: float, colour: Colour, thickness: int, halo: Colour
-) -> None:
-    """A rounded box, placed to a sixteenth of a pixel so that it moves smoothly. The halo keeps it
-    visible on a picture of the same colour."""
+def draw_outline(image: Image, rect: Rect, colour: Colour, thickness: int, halo: Colour) -> None:
+    """Placed to a sixteenth of a pixel, so that it moves smoothly. The halo keeps it visible on a
+    picture of the same colour."""
     area = rect.grow(thickness + 2).within(Rect(0, 0, image.shape[1], image.shape[0]))
     x, y, width, height = area.pixels
     if width <= 0 or height <= 0:
         return
-    moved = Rect(rect.x - x, rect.y - y, rect.width, rect.height)
-    points = _corner_points(moved, min(radius, rect.width / 2, rect.height / 2))
     ground = image[y : y + height, x : x + width]
-    shaded = ground.copy()
-    cv2.polylines(shaded, [points], True, halo, thickness + 2, cv2.LINE_AA, SUBPIXEL_BITS)
+    # OpenCV counts from the centre of the first pixel, a Rect from its corner.
+    edges = (rect.x - x, rect.y - y, rect.right - x, rect.bottom - y)
+    left, top, right, bottom = (round((edge - 0.5) * 2**SUBPIXEL_BITS) for edge in edges)
+    box = ((left, top), (right, bottom))
+    style = (cv2.LINE_AA, SUBPIXEL_BITS)
+    shaded = cv2.rectangle(ground.copy(), *box, halo, thickness + 2, *style)
     lined = cv2.addWeighted(ground, 1 - HALO_OPACITY, shaded, HALO_OPACITY, 0)
-    cv2.polylines(lined, [points], True, colour, thickness, cv2.LINE_AA, SUBPIXEL_BITS)
-    ground[:] = lined
+    ground[:] = cv2.rectangle(lined, *box, colour, thickness, *style)
 
 
 def draw_dot(image: Image, centre: tuple[float, float], radius: float, colour: Colour) -> None:
@@ -124,33 +125,7 @@ def _coloured_rect(
 @lru_cache(maxsize=64)
 def rounded_mask(width: int, height: int, radius: int) -> Mask:
     """A rectangle with round corners, drawn four times as large and averaged down."""
-    if radius <= 0:
-        return np.full((height, width), 255, np.uint8)
-    radius = min(radius, width // 2, height // 2)
-    fine, scale = np.zeros((4 * height, 4 * width), np.uint8), 4
-    right, bottom = scale * width - 1, scale * height - 1
-    cv2.rectangle(fine, (scale * radius, 0), (right - scale * radius, bottom), 255, -1)
-    cv2.rectangle(fine, (0, scale * radius), (right, bottom - scale * radius), 255, -1)
-    near, far_x, far_y = scale * radius, right - scale * radius, bottom - scale * radius
-    for centre in ((near, near), (far_x, near), (near, far_y), (far_x, far_y)):
-        cv2.circle(fine, centre, near, 255, -1)
-    return np.asarray(cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
-
-
-_ARC = np.linspace(0, math.pi / 2, 7)
-
-
-def _corner_points(rect: Rect, radius: float) -> NDArray[np.int32]:
-    corners = []
-    centres = (
-        (rect.right - radius, rect.bottom - radius),
-        (rect.x + radius, rect.bottom - radius),
-        (rect.x + radius, rect.y + radius),
-        (rect.right - radius, rect.y + radius),
-    )
-    for quarter, (x, y) in enumerate(centres):
-        angle = _ARC + quarter * math.pi / 2
-        corners.append(np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)]))
-    # OpenCV counts from the centre of the first pixel, a Rect from its corner.
-    points = (np.concatenate(corners) - 0.5) * (1 << SUBPIXEL_BITS)
-    return np.rint(points).astype(np.int32)
+    large = Drawing.new("L", (4 * width, 4 * height), 0)
+    corners = (0, 0, 4 * width - 1, 4 * height - 1)
+    ImageDraw.Draw(large).rounded_rectangle(corners, 4 * radius, fill=255)
+    return np.asarray(large.reduce(4), np.uint8)

@@ -3,60 +3,48 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from collections import deque
 from typing import Any, Protocol, TextIO
 
-ESCAPE = 0x1B
+ESCAPE = b"\x1b"
+# Esc twice, an escape sequence, Alt and a letter, or one byte.
+KEY = re.compile(rb"\x1b(?=\x1b)|\x1b[\[O][^@-~]*[@-~]|\x1b[^\[O]|.", re.DOTALL)
+BEGUN = re.compile(rb"\x1b(?:[\[O][^@-~]*)?$")
 # Esc sends one byte, and an arrow key a sequence that starts with the same byte. The rest follows
 # at once, over SSH in the same packet. Seconds, chosen by eye.
 ESCAPE_WAIT = 0.03
 # Terminals send either byte for backspace.
-NAMES = {" ": "space", "?": "?", "\n": "enter", "\x7f": "backspace", "\b": "backspace"}
+NAMES = {
+    "\x1b": "esc",
+    " ": "space",
+    "?": "?",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\b": "backspace",
+}
 
 
 def split_keys(pressed: bytes, *, complete: bool) -> tuple[list[str], bytes]:
     """The names of the keys, and the bytes that may be the start of another.
 
-    ``complete``: no more bytes follow. Arrow keys, function keys and letters beyond ASCII have no
-    name here.
+    ``complete``: no more bytes follow. Arrow keys, function keys, Alt and a letter, and letters
+    beyond ASCII have no name here.
     """
-    names: list[str] = []
-    place = 0
-    while place < len(pressed):
-        if pressed[place] == ESCAPE:
-            end = _escape_end(pressed, place)
-            if end is None:
-                if not complete:
-                    return names, pressed[place:]
-                end = len(pressed)
-            if end == place + 1:
-                names.append("esc")
-            place = end
-            continue
-        character = chr(pressed[place]).lower()
+    begun = BEGUN.search(pressed)
+    rest = pressed[begun.start() :] if begun else b""
+    names = []
+    for key in KEY.findall(pressed[: len(pressed) - len(rest)]):
+        character = key.decode("latin-1").lower()
         if character in NAMES:
             names.append(NAMES[character])
-        elif character.isascii() and character.isalnum():
+        elif character.isascii() and len(character) == 1 and character.isalnum():
             names.append(character)
-        place += 1
-    return names, b""
-
-
-def _escape_end(pressed: bytes, start: int) -> int | None:
-    """Where the escape sequence at ``start`` ends; None if that is not known yet."""
-    following = pressed[start + 1 :]
-    if not following:
-        return None
-    if following[0] == ESCAPE:
-        return start + 1
-    if following[0] not in b"[O":
-        return start + 2  # Alt and a letter
-    for offset, byte in enumerate(following[1:], start + 2):
-        if 0x40 <= byte <= 0x7E:
-            return offset + 1
-    return None
+    if complete and rest == ESCAPE:
+        names.append("esc")
+    return names, b"" if complete else rest
 
 
 class Console(Protocol):

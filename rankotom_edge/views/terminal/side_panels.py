@@ -16,6 +16,7 @@ from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.drawing.canvas import crop_image
 from rankotom_edge.views.palette import QUIET_HEX, Colour, reading_colour, text_colour_on
 from rankotom_edge.views.terminal.half_blocks import HalfBlocks, Tag, fit_image
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
@@ -87,9 +88,7 @@ def _crops(readings: Sequence[Reading], lines: int) -> RenderableType:
         if reading.crop is not None:
             title = f"face {reading.track} as it is read" if len(readings) > 1 else CROP_TITLE
             parts += [Text(title, style="bold")]
-            grey_or_rgb = np.broadcast_to(reading.crop, (3, *reading.crop.shape[1:]))
-            image = np.ascontiguousarray(grey_or_rgb[::-1].transpose(1, 2, 0))
-            parts += [HalfBlocks(fit_image(image, CROP_WIDTH, CROP_LINES))]
+            parts += [HalfBlocks(fit_image(crop_image(reading.crop), CROP_WIDTH, CROP_LINES))]
     return Group(*parts)
 
 

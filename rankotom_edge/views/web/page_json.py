@@ -2,7 +2,6 @@
 
 import base64
 from dataclasses import asdict
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -68,15 +67,11 @@ def now_json(
     crops = video and display.controls.crop
     stalled = stall_words(update, now)
     message = picture_message(display) if stalled is None else Message(stalled, attention=True)
-    lost = is_stale(display)
-    if lost and stalled is None:
-        words = f"{short_name(display.status.source)}, {display.status.state.words}"
-        message = Message(words, attention=True)
     return {
         "faces": [_face(reading, reliability, crops) for reading in shown_readings(display)],
         "message": None if message is None else asdict(message),
         "size": None if latest is None else list(latest.frame.image.shape[1::-1]),
-        "status": _status(display.status, lost),
+        "status": _status(display.status, is_stale(display)),
         "controls": asdict(display.controls),
     }
 
@@ -104,11 +99,6 @@ def _face(reading: Reading, reliability: Reliability, crops: bool) -> dict[str, 
             "pixels": base64.b64encode(reading.crop.tobytes()).decode(),
         }
     return face
-
-
-def short_name(source: str) -> str:
-    """A stream's machine in place of its address."""
-    return (urlsplit(source).hostname if "://" in source else None) or source
 
 
 def _status(status: Status, lost: bool) -> dict[str, object]:

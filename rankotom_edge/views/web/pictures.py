@@ -113,8 +113,7 @@ def _draw_box(
     image: Image, reading: Reading, area: PictureArea, sizes: Sizes, numbered: bool
 ) -> None:
     box, colour = area.face_rect(reading.face), reading_colour(reading)
-    radius = min(sizes.px(12), 0.15 * min(box.width, box.height))
-    draw_outline(image, box, radius, colour, sizes.px(2), GROUND)
+    draw_outline(image, box, colour, sizes.px(2), GROUND)
     if numbered:
         number, size = str(reading.track), sizes.title
         width = text_width(number, size, bold=True) + sizes.px(10)

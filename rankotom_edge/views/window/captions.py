@@ -20,14 +20,15 @@ from rankotom_edge.views.drawing.text import line_height, text_width
 from rankotom_edge.views.palette import GROUND, headline_colour, text_colour_on
 from rankotom_edge.views.wording import Headline
 
-BENEATH, ABOVE = ((side, f"{side} left", f"{side} right") for side in ("beneath", "above"))
-INSIDE = ("inside", "inside above")
+OUTSIDE, INSIDE, APART = ("beneath", "above"), ("inside", "inside above"), "apart"
+ALIGNS = (0.5, 0.0, 1.0)  # in the middle of its box, at its left edge, at its right edge
 
 
 class Caption(NamedTuple):
     rect: Rect
     form: int  # 0 is the longest
-    side: str  # of BENEATH, ABOVE or INSIDE, or "apart"
+    side: str  # of OUTSIDE or INSIDE, or APART
+    align: float = 0.5
 
 
 def caption_forms(words: Headline, number: int | None) -> tuple[str, ...]:
@@ -67,38 +68,27 @@ def _candidates(
     last: Caption | None,
 ) -> Iterator[Caption]:
     """The best first, all within ``area``."""
-    groups = sorted((BENEATH, ABOVE), key=lambda sides: last is None or last.side not in sides)
-    words, number = range(len(widths) - 1), (len(widths) - 1,)
-    tries = [(sides, forms) for forms in (words, number) for sides in groups]
-    for sides, forms in (*tries, (INSIDE, (*words, *number))):
-        ordered = sorted(sides, key=lambda side: last is None or side != last.side)
-        for form in forms:
-            width = widths[form]
-            for side in ordered:
-                y = box.bottom - height if sides is INSIDE else box.bottom
-                if "above" in side:
-                    y = box.y if sides is INSIDE else box.y - height
-                x = box.x + (box.width - width) / 2
-                if "left" in side or "right" in side:
-                    x = box.x if "left" in side else box.right - width
-                rect = Rect(min(max(x, area.x), area.right - width), y, width, height)
-                if area.contains(rect):
-                    yield Caption(rect, form, side)
-    form, width = len(widths) - 1, widths[-1]
+    tops = dict(zip(OUTSIDE, (box.bottom, box.y - height), strict=True))
+    tops |= dict(zip(INSIDE, (box.bottom - height, box.y), strict=True))
+    every = range(len(widths))
+    for sides, forms in ((OUTSIDE, every[:-1]), (OUTSIDE, every[-1:]), (INSIDE, every)):
+        for side in sorted(sides, key=lambda side: last is None or side != last.side):
+            for form in forms:
+                width = widths[form]
+                for align in sorted(ALIGNS, key=lambda align: last is None or align != last.align):
+                    x = box.x + align * (box.width - width)
+                    rect = Rect(min(max(x, area.x), area.right - width), tops[side], width, height)
+                    if area.contains(rect):
+                        yield Caption(rect, form, side, align)
+    form, width = every[-1], widths[-1]
     apart = [
         Rect(x, y, width, height)
         for other in taken
-        for x, y in (
-            (box.x, other.y - height),
-            (box.x, other.bottom),
-            (other.x - width, box.y),
-            (other.right, box.y),
-            (other.x, other.y - height),
-            (other.x, other.bottom),
-        )
+        for x in (box.x, other.x, other.x - width, other.right)
+        for y in (box.y, other.y - height, other.bottom)
     ]
     apart.sort(key=lambda rect: math.dist(_middle(rect), _middle(box)))
-    yield from (Caption(rect, form, "apart") for rect in apart if area.contains(rect))
+    yield from (Caption(rect, form, APART) for rect in apart if area.contains(rect))
 
 
 def _middle(rect: Rect) -> tuple[float, float]:

@@ -156,7 +156,9 @@ def _draw_headline(
     if text_width(f"{words.title}  {words.number}", title, bold=True) <= right - left:
         draw_text(image, words.number, (right, top), title, TEXT, bold=True, right=True)
     else:
-        beneath = "  ".join(filter(None, (words.number, words.detail)))
+        both = "  ".join(filter(None, (words.number, words.detail)))
+        fits = text_width(both, sizes.text) <= rect.width - sizes.pad - sizes.px(4)
+        beneath = both if fits or not words.number else words.number  # the bars show which two
         while text_width(words.title, title, bold=True) > right - left and title > sizes.text:
             title -= 1
     lowered = top + line_height(full, bold=True) - line_height(title, bold=True)

@@ -1,6 +1,7 @@
 """What a key opens, in the column: the crops, the reliability diagram, the help."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import cv2
 
@@ -21,104 +22,89 @@ from rankotom_edge.views.window.layout import WindowLayout
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 
 RIGHT, OVER, UNDER = bgr("#6d7886"), bgr("#e69f00"), bgr("#56b4e9")
-FEW_CROPS = 4  # in two columns; more of them in four
+INSETS = ("help", "reliability", "crop")  # of the controls
+CROP_TITLE = 28  # the height of the line above the crops, in units
 KEY_ROOM = 50  # of a key in the help, in units
 WINDOW_KEYS = {"f": "full screen"}
 
 
-def split_column(
-    layout: WindowLayout, controls: Controls, faces: int
-) -> tuple[Rect, list[tuple[str, Rect]]]:
-    """The part of the column for the cards, and the places of what is open: beneath the cards, or
-    in a wide column beside them. The help takes the place of the rest."""
+class Inset(NamedTuple):
+    name: str  # of INSETS
+    rect: Rect
+
+
+def split_column(layout: WindowLayout, controls: Controls, faces: int) -> tuple[Rect, Inset | None]:
+    """The part of the column for the cards, and the place of what is open: beneath the cards, or
+    in a wide column beside them. One at a time, the help first: two would leave no room for the
+    cards."""
     area, sizes = layout.column, layout.sizes
-    open_insets = [name for name in ("reliability", "crop") if getattr(controls, name)]
-    if controls.help:
-        open_insets = ["help"]
-    if not open_insets:
-        return area, []
+    name = next((name for name in INSETS if getattr(controls, name)), None)
+    if name is None:
+        return area, None
     gap, beside = sizes.gap, area.width >= 2 * sizes.card_width + sizes.gap
     width = sizes.card_width if beside else area.width
-    least = sizes.px(HEADLINE_HEIGHTS[COMPACT]) + gap  # the cards keep this much
-    room = area.height if beside else area.height - least
-    heights: list[float] = []
-    for name in open_insets:
-        wanted = {
-            "help": lambda: help_height(controls.keys, width, sizes),
-            "reliability": lambda: reliability_height(sizes),
-            "crop": lambda: crops_height(faces, width, sizes),
-        }[name]()
-        heights.append(min(wanted, room))
-        room = max(0, room - heights[-1] - gap)
-    left, top = area.right - width, area.y if beside else area.bottom - sum(heights)
-    top -= 0 if beside else gap * (len(heights) - 1)
-    places = []
-    for name, height in zip(open_insets, heights, strict=True):
-        places.append((name, Rect(left, top, width, height)))
-        top += height + gap
+    # Beneath the cards it leaves room for at least one of them.
+    room = area.height if beside else area.height - sizes.px(HEADLINE_HEIGHTS[COMPACT]) - gap
+    if name == "help":
+        height: float = help_height(controls.keys, width, sizes)
+    elif name == "reliability":
+        height = sizes.px(224)
+    else:
+        height = sizes.px(CROP_TITLE) + crop_grid(faces, width, area.height / 2, sizes)[1]
+    height = min(height, room)
     if beside:
-        return Rect(area.x, area.y, area.width - width - gap, area.height), places
-    first = places[0][1].y
-    return Rect(area.x, area.y, area.width, first - gap - area.y), places
+        rest = area._replace(width=area.width - width - gap)
+        return rest, Inset(name, Rect(area.right - width, area.y, width, height))
+    rest = area._replace(height=area.height - height - gap)
+    return rest, Inset(name, Rect(area.x, area.bottom - height, width, height))
 
 
-def draw_insets(
+def draw_inset(
     image: Image,
-    places: Sequence[tuple[str, Rect]],
+    inset: Inset,
     controls: Controls,
     readings: Sequence[Reading],
     reliability: Reliability,
     sizes: Sizes,
 ) -> None:
-    for name, rect in places:
-        fill_rect(image, rect, CARD, sizes.radius)
-        if name == "help":
-            draw_help(image, rect, controls.keys, sizes)
-        elif name == "reliability":
-            draw_reliability(image, rect, reliability.evaluation, sizes)
-        else:
-            draw_crops(image, rect, readings, sizes)
+    fill_rect(image, inset.rect, CARD, sizes.radius)
+    if inset.name == "help":
+        draw_help(image, inset.rect, controls.keys, sizes)
+    elif inset.name == "reliability":
+        draw_reliability(image, inset.rect, reliability.evaluation, sizes)
+    else:
+        draw_crops(image, inset.rect, readings, sizes)
 
 
-def crops_height(faces: int, width: float, sizes: Sizes) -> int:
-    columns = _crop_columns(faces)
-    rows = max(1, -(-faces // columns))
-    return sizes.px(26) + rows * (_crop_size(columns, width, sizes) + sizes.gap) + sizes.px(4)
+def crop_grid(faces: int, width: float, room: float, sizes: Sizes) -> tuple[int, int, int]:
+    """Columns, height and the size of a crop: as large as all fit, at most two in a row wide."""
+    gap, high = sizes.gap, room - sizes.px(CROP_TITLE)
+    columns, size, rows = 1, 0, 1
+    while columns == 1 or (rows * (size + gap) > high and size > gap):
+        columns += 1
+        rows = max(1, -(-faces // columns))
+        size = int(width - 2 * sizes.pad - gap * (columns - 1)) // columns
+    return columns, rows * (size + gap) + sizes.px(4), max(1, size)
 
 
 def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Sizes) -> None:
     """Each face as the network saw it, enlarged without smoothing; several with their numbers."""
     _draw_title(image, rect, "as the network sees it", sizes)
-    columns, gap = _crop_columns(len(readings)), sizes.gap
-    rows = max(1, -(-len(readings) // columns))
-    highest = int(rect.height - sizes.px(28)) // rows - gap
-    size = max(1, min(_crop_size(columns, rect.width, sizes), highest))
+    columns, _, size = crop_grid(len(readings), rect.width, rect.height, sizes)
     for place, reading in enumerate(readings):
         row, column = divmod(place, columns)
-        x = round(rect.x + sizes.pad + column * (size + gap))
-        y = round(rect.y + sizes.px(28) + row * (size + gap))
+        x = round(rect.x + sizes.pad + column * (size + sizes.gap))
+        y = round(rect.y + sizes.px(CROP_TITLE) + row * (size + sizes.gap))
         if reading.crop is None:
             continue
         shown = cv2.resize(crop_image(reading.crop), (size, size), interpolation=cv2.INTER_NEAREST)
         image[y : y + size, x : x + size] = shown
         colour = headline_colour(reading)
-        draw_outline(image, Rect(x, y, size, size), sizes.px(2), colour, sizes.px(1), GROUND)
+        draw_outline(image, Rect(x, y, size, size), colour, sizes.px(1), GROUND)
         if len(readings) > 1:
             number = str(reading.track)
             tag = Rect(x, y, caption_width(number, sizes), caption_height(sizes))
             draw_tag(image, tag, number, reading, sizes)
-
-
-def _crop_columns(faces: int) -> int:
-    return 2 if faces <= FEW_CROPS else 4
-
-
-def _crop_size(columns: int, width: float, sizes: Sizes) -> int:
-    return int(width - 2 * sizes.pad - sizes.gap * (columns - 1)) // columns
-
-
-def reliability_height(sizes: Sizes) -> int:
-    return sizes.px(224)
 
 
 def draw_reliability(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes) -> None:

@@ -2,9 +2,7 @@
 
 import ctypes
 import ctypes.util
-import os
 import sys
-import time
 
 import cv2
 import numpy as np
@@ -21,9 +19,8 @@ SMALL_SCREEN = 700  # pixels of the shorter side, below which the window opens f
 SIZE_WITHOUT_SCREEN = (1280, 720)  # where its size cannot be asked: on macOS and Windows
 FULL_SCREEN_KEY = "f"
 KEY_NAMES = {27: "esc", 32: "space"}
-# Qt paints only while OpenCV waits for keys. With 1 ms, or on a very busy machine with 10, the
-# window stays black; so twice a second it waits longer. By eye.
-KEY_WAIT_MS, LONG_WAIT_MS, LONG_WAIT_EVERY = 10, 50, 0.5
+KEY_WAIT_MS = 10  # Qt paints only while OpenCV waits for keys, and with 1 too seldom. By eye
+WINDOW_KIND = cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL
 
 
 def key_name(code: int) -> str | None:
@@ -36,22 +33,6 @@ def key_name(code: int) -> str | None:
         return KEY_NAMES[symbol]
     character = chr(symbol).lower()
     return character if character.isascii() and character.isalnum() else None
-
-
-class _Screen(ctypes.Structure):
-    """The beginning of xcb_screen_t."""
-
-    _fields_ = (
-        ("ids", ctypes.c_uint32 * 5),
-        ("width", ctypes.c_uint16),
-        ("height", ctypes.c_uint16),
-    )
-
-
-class _Screens(ctypes.Structure):
-    """xcb_screen_iterator_t."""
-
-    _fields_ = (("data", ctypes.POINTER(_Screen)), ("rem", ctypes.c_int), ("index", ctypes.c_int))
 
 
 def screen_available() -> bool:
@@ -67,25 +48,20 @@ def screen_available() -> bool:
 
 def screen_size() -> tuple[int, int] | None:
     """Width and height of the X server's screen, found by connecting to it. None without one."""
-    if not os.environ.get("DISPLAY"):
-        return None
     try:
-        xcb = ctypes.CDLL(ctypes.util.find_library("xcb") or "libxcb.so.1")
+        x11 = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
     except OSError:
         return None
-    xcb.xcb_connect.restype = xcb.xcb_get_setup.restype = ctypes.c_void_p
-    xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
-    xcb.xcb_setup_roots_iterator.restype = _Screens
-    for function in ("connection_has_error", "disconnect", "get_setup", "setup_roots_iterator"):
-        getattr(xcb, f"xcb_{function}").argtypes = (ctypes.c_void_p,)
-    connection = xcb.xcb_connect(None, None)
-    try:
-        if xcb.xcb_connection_has_error(connection):
-            return None
-        screen = xcb.xcb_setup_roots_iterator(xcb.xcb_get_setup(connection)).data.contents
-        return int(screen.width), int(screen.height)
-    finally:
-        xcb.xcb_disconnect(connection)
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    for ask in (x11.XDisplayWidth, x11.XDisplayHeight):
+        ask.argtypes = (ctypes.c_void_p, ctypes.c_int)
+    x11.XCloseDisplay.argtypes = (ctypes.c_void_p,)
+    display = x11.XOpenDisplay(None)
+    if not display:
+        return None
+    size = x11.XDisplayWidth(display, 0), x11.XDisplayHeight(display, 0)
+    x11.XCloseDisplay(display)
+    return size
 
 
 def opening_size(screen: tuple[int, int] | None) -> tuple[int, int]:
@@ -145,10 +121,13 @@ class Window(Closing):
         self.closed = False
         self._size = size
         self._shown = False
-        self._waited_long = float("-inf")
         # Images are drawn at the window's size, so OpenCV need not keep their ratio. With
         # WINDOW_KEEPRATIO, Qt would report a size without the borders of the previous image.
-        cv2.namedWindow(title, cv2.WINDOW_NORMAL | cv2.WINDOW_FREERATIO | cv2.WINDOW_GUI_NORMAL)
+        cv2.namedWindow(title, WINDOW_KIND)
+        # On a busy machine Qt loses events of the window with which it starts, and would never
+        # paint it. It loses none of the next one.
+        cv2.destroyWindow(title)
+        cv2.namedWindow(title, WINDOW_KIND)
         cv2.resizeWindow(title, *size)
         self._before_full_screen: tuple[int, int] | None = None
 
@@ -186,9 +165,6 @@ class Window(Closing):
 
     def key(self, wait_ms: int = KEY_WAIT_MS) -> str | None:
         """None if no key was pressed, or one without a name here."""
-        now = time.monotonic()
-        if now - self._waited_long > LONG_WAIT_EVERY:
-            wait_ms, self._waited_long = LONG_WAIT_MS, now
         code = cv2.waitKeyEx(wait_ms)
         self._still_open()
         return None if code < 0 else key_name(code)

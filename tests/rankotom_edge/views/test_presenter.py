@@ -94,6 +94,21 @@ def test_the_status_line_ends_with_the_source_or_the_drift_or_the_loss(showing: 
     assert status_line(showing.display(None, drift=showing.steady)).last.words == "camera 0"
 
 
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("rtsp://viewer@10.0.0.7:8554/front", "10.0.0.7"),
+        ("udp://@:5000", "udp://@:5000"),
+        ("CSI camera 0", "CSI camera 0"),
+    ],
+)
+def test_a_lost_stream_is_named_by_its_machine_so_that_the_rest_is_not_cut_off(
+    showing: Any, source: str, name: str
+) -> None:
+    lost = showing.display(None, source=source, state=LOST).status
+    assert source_words(lost).words == f"{name}, lost: opening it again in 4 s"
+
+
 def test_flags_name_the_switches_that_were_changed(showing: Any) -> None:
     assert status_line(showing.display(None)).flags == ()
     controls = Controls(paused=True, smoothed=False)
@@ -122,7 +137,5 @@ def test_every_view_says_that_a_calibration_on_own_faces_is_used_and_when_it_has
     assert model_words(status).endswith(", calibrated on 150 own faces")
     words = "confidence has drifted: light is low since 10:42"
     drift = DriftStatus("drifted", 0.3, 80, words, "light is low", None)
-    assert drift_words(replace(status, drift=drift)) == (
-        f"{words}; the calibration on own faces has expired"
-    )
+    assert drift_words(replace(status, drift=drift)) == (f"{words}; own calibration expired")
     assert drift_words(replace(status, drift=drift, calibration=None)) == words

@@ -41,7 +41,7 @@ def test_what_reaches_over_the_border_is_cut_off(place: tuple[int, int]) -> None
     image = ground()
     rect = Rect(*place, 40, 30)
     fill_rect(image, rect, RED, 5)
-    draw_outline(image, rect, 5, RED, 2, WHITE)
+    draw_outline(image, rect, RED, 2, WHITE)
     draw_dot(image, place, 6, RED)
     draw_text(image, "happiness", place, 12, WHITE)
     assert image.shape == (60, 80, 3)

@@ -10,7 +10,7 @@ from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
-from rankotom_edge.views.web.page_json import PAGE_KEYS, hello_json, now_json, short_name
+from rankotom_edge.views.web.page_json import PAGE_KEYS, hello_json, now_json
 from rankotom_edge.views.web.relay import Update
 from rankotom_edge.views.wording import headline
 
@@ -84,12 +84,6 @@ def test_a_still_says_so_and_a_lost_source_shows_no_faces(
         "attention": True,
     }
     assert said["status"]["source"] is None  # the message has it
-
-
-def test_a_lost_stream_is_named_by_its_machine() -> None:
-    assert short_name("rtsp://viewer@10.0.0.7:8554/front") == "10.0.0.7"
-    assert short_name("udp://@:5000") == "udp://@:5000"
-    assert short_name("CSI camera 0") == "CSI camera 0"
 
 
 def test_the_last_photograph_stays_as_it_was_read(showing: Any, reliability: Reliability) -> None:
