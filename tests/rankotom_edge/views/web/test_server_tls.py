@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -74,6 +75,22 @@ def test_clients_that_do_not_agree_on_tls_keep_nobody_out(
             with suppress(ConnectionError):
                 held[-1].sendall(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a hello
     assert ask(secure, certificate[0], "/api/meta", allowed).status == 200
+    for client in held:
+        client.close()
+
+
+def test_a_connection_that_has_not_agreed_on_tls_takes_little_memory(
+    secure: Any, certificate: tuple[Path, Path]
+) -> None:
+    allowed = {"Authorization": f"Bearer {secure.address.token}"}
+    ask(secure, certificate[0], "/api/meta", allowed)
+    tracemalloc.start()
+    try:
+        held = [socket.create_connection(("127.0.0.1", secure.port)) for _ in range(50)]
+        assert ask(secure, certificate[0], "/api/meta", allowed).status == 200  # after all of them
+        assert tracemalloc.get_traced_memory()[0] < 50 * 100_000
+    finally:
+        tracemalloc.stop()
     for client in held:
         client.close()
 
