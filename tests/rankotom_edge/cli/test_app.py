@@ -45,7 +45,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(
     finished = run(*arguments)
     assert finished.returncode == 2
     assert finished.stderr.startswith("Traceback")
-    assert finished.stderr.splitlines()[-1].startswith("error: There is no predictions file")
+    assert finished.stderr.splitlines()[-1].startswith("error: Cannot read nowhere.npz")
 
 
 def test_a_bug_is_called_one_and_is_no_answer(
