@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calib.errors import RankotomError
+from calib.errors import RankotomError, printable
 from rankotom_edge.cli.calibrate_options import AskingOptions, FaceOptions, KeepingOptions
 from rankotom_edge.cli.output import ReportOptions, check_outputs, show, write_json
 from rankotom_edge.cli.view_options import exit_statuses
@@ -302,11 +302,11 @@ def list_calibrations() -> None:
             notes.append(str(error))
             continue
         if found.expired is not None:
-            notes.append(f"that of {found.source} has expired: {found.expired}")
+            notes.append(f"that of {printable(found.source)} has expired: {found.expired}")
         temperature = found.trial.calibration.temperature
         made = f"{found.created:%Y-%m-%d}"
         faces, shown = str(found.trial.faces), f"{temperature:.2f}"
-        table.add_row(found.source, found.model, made, faces, shown)
+        table.add_row(printable(found.source), found.model, made, faces, shown)
     show(table, None, notes)
 
 

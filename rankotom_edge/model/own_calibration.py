@@ -147,7 +147,7 @@ class SavedCalibration:
             model=text(model, "name"),
             sha256=text(model, "sha256"),
             classes=classes,
-            source=text(saved, "source"),
+            source=str(saved["source"]),  # of any characters, as a file's name
             created=datetime.fromisoformat(text(saved, "created")),
             trial=trial,
             usual=Usual.from_json(as_mapping(saved["usual"]), len(classes)),

@@ -142,6 +142,7 @@ def _frame(random: Random) -> bytes:
 
 def send(request: bytes, port: int) -> int:
     """Then asks as its owner would. Status 0 if the request was answered, 2 if it was refused."""
+    status = None
     with suppress(OSError):
         answer = _exchange(port, request, IDLE)
         status = re.match(rb"HTTP/1\.[01] (\d{3})[ \r]", answer)

@@ -160,3 +160,24 @@ def test_a_checkpoint_with_other_tensors_is_a_clear_error(
     save(tmp_path / "checkpoint.safetensors", recipe)
     with pytest.raises(RankotomError, match="has the recipe of this run but other tensors"):
         train(recipe, faces, tmp_path, alone)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("epoch", "-1"), ("epoch", "1e999"), ("epoch", "many"), ("epoch", "[" * 100_000),
+        ("epoch", "9" * 5000), ("recipe", "[]"), ("recipe", "null"), ("recipe", "{"),
+        ("recipe", "[" * 100_000), ("recipe", '{"name":"x","channels":2}'),
+        ("recipe", '{"name":"x","channels":"3"}'), ("recipe", '{"name":"x","size":1e9}'),
+        ("recipe", '{"name":"x","size":-1}'), ("recipe", '{"name":"x","network":"resnet9000"}'),
+        ("recipe", '{"name":"x","dataset":["ferplus"]}'), ("recipe", '{"name":"\\u001b[31m"}'),
+        ("recipe", '{"name":7}'), ("recipe", '{"name":"x","method":{}}'), ("format", "9" * 5000),
+    ],
+)  # fmt: skip
+def test_broken_metadata_are_one_short_error(tmp_path: Path, key: str, value: str) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    whole = {"format": "1", "epoch": "3", "recipe": '{"name":"x"}'}
+    save_file({"averaged.fc.bias": torch.zeros(2)}, path, {**whole, key: value})
+    with pytest.raises(RankotomError, match="is not a checkpoint") as refused:
+        load_checkpoint(path)
+    assert len(str(refused.value)) < 1100

@@ -1,6 +1,7 @@
 """The progress bar of a run, and its metrics file."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from calib.errors import RankotomError
-from train.progress import OverallProgress, RunLog, read_metrics
+from train.progress import EpochRecord, OverallProgress, RunLog, read_metrics
 from train.recipe import Recipe
 
 THRESHOLDS = torch.tensor([0.95, 0.5, 0.25])
@@ -154,3 +155,13 @@ def test_several_runs_share_a_bar_that_leaves_out_what_was_done_before(
     shown = capsys.readouterr().err
     assert "run 1/2  cheap, seed 0" in shown
     assert "run 2/2  dear, seed 0" in shown
+
+
+@pytest.mark.parametrize(
+    "row", ["two,1,1,1,1,1,1,1,1,,", "2,1,1,1,1,x,1,1,1,,", "2,1", "2,1,1,1,1,1,1,1,1,a b,", "\xff"]
+)
+def test_a_damaged_log_is_named(tmp_path: Path, row: str) -> None:
+    names = [each.name for each in fields(EpochRecord)]
+    (tmp_path / "metrics.csv").write_bytes(f"{','.join(names)}\n{row}\n".encode("latin-1"))
+    with pytest.raises(RankotomError, match=r"metrics\.csv is not as this program writes it"):
+        read_metrics(tmp_path)

@@ -38,7 +38,17 @@ def test_a_video_that_changed_or_is_new_is_read_again(results: Results) -> None:
     assert results.find(replace(VIDEO, name="other.mp4")) is None
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"size": 10, "modified": 20}', "[1]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        '{"size": 10, "modified": 20}',
+        "[1]",
+        "[" * 100_000,
+        '{"size": 10, "modified": 20, "problem": null, "statistics": {"frames": {"a": 1}}}',
+    ],
+)
 def test_a_damaged_record_is_as_good_as_none(results: Results, content: str) -> None:
     (record,) = results.folder.glob("records/**/*.json")
     record.write_text(content)

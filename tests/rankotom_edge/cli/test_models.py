@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from typer.testing import CliRunner
 
@@ -74,3 +75,26 @@ def test_the_list_needs_no_torch(tmp_path: Path) -> None:
         [sys.executable, "-c", script, "models"], capture_output=True, text=True, check=True
     )
     assert not {"torch", "onnx", "mediapipe"} & set(finished.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", ["[/]", "[bold red]x", ":smile:", "%s {}"])
+def test_a_name_that_looks_like_markup_is_printed_as_it_is(
+    tiny_artifact: Artifact, tmp_path: Path, name: str
+) -> None:
+    model = onnx.load(tiny_artifact.path)
+    entries = {entry.key: entry.value for entry in model.metadata_props}
+    entries |= {f"rankotom.{key}": name for key in ("name", "licence", "created_by")}
+    del model.metadata_props[:]
+    onnx.helper.set_model_props(model, entries)
+    onnx.save(model, tmp_path / "named.onnx")
+    assert run("models", str(tmp_path / "named.onnx")).count(name) == 3
+
+
+def test_a_name_with_an_escape_sequence_is_refused(tiny_artifact: Artifact, tmp_path: Path) -> None:
+    model = onnx.load(tiny_artifact.path)
+    for entry in model.metadata_props:
+        entry.value = "\x1b[31mred" if entry.key == "rankotom.name" else entry.value
+    onnx.save(model, tmp_path / "named.onnx")
+    with pytest.raises(RankotomError, match="its name cannot be read") as refused:
+        run("models", str(tmp_path / "named.onnx"))
+    assert "\x1b" not in str(refused.value)

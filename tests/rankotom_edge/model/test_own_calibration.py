@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,7 +128,6 @@ def test_two_long_names_with_the_same_start_are_not_confused(
     [
         lambda saved: b"\xff",
         lambda saved: b"[" * 100_000,
-        lambda saved: b" " * 2_000_000,
         lambda saved: b"[]",
         lambda saved: json.dumps(saved | {"format": 2}).encode(),
         lambda saved: json.dumps(saved | {"created": "yesterday"}).encode(),
@@ -148,3 +149,12 @@ def test_a_damaged_file_is_one_clear_error_that_says_how_to_remove_it(
         read_calibration(path)
     assert str(path) in str(raised.value)
     assert len(str(raised.value)) < 800
+
+
+def test_what_is_no_ordinary_file_or_too_large_is_no_calibration(tmp_path: Path) -> None:
+    fifo, large = tmp_path / "fifo", tmp_path / "large"
+    os.mkfifo(fifo)
+    large.write_bytes(b" " * 2_000_000)
+    for path in (fifo, large):
+        with pytest.raises(RankotomError, match="Cannot read"):
+            read_calibration(path)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -77,3 +78,10 @@ def test_a_file_without_a_password_is_refused(tmp_path: Path, password_file: Pat
         read_password(password_file)
     with pytest.raises(RankotomError, match="No such file"):
         read_password(tmp_path / "absent")
+
+
+def test_a_password_is_in_an_ordinary_file(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path, 0o600)
+    with pytest.raises(RankotomError, match="not an ordinary file"):
+        read_password(path)

@@ -13,7 +13,9 @@ import pytest
 from calib.errors import RankotomError
 from rankotom_edge.model.classifier import Classifier
 from rankotom_edge.readings.frame_readings import FrameReadings
+from rankotom_edge.recording.replay import SessionClip
 from rankotom_edge.recording.session import read_session
+from rankotom_edge.sources.playback_source import PlaybackSource
 
 Record = Callable[..., Path]
 
@@ -140,3 +142,72 @@ def test_a_session_without_its_readings_is_refused(
     (record(tmp_path, frames) / "readings.jsonl").unlink()
     with pytest.raises(RankotomError, match=r"has lost its readings\.jsonl"):
         read_session(tmp_path)
+
+
+NESTED = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        (("frame",), "-1"), (("frame",), '"two"'), (("frame",), "1e999"), (("frame",), NESTED),
+        (("time",), "NaN"), (("time",), "-1"), (("time",), "1e300"), (("time",), "null"),
+        (("latency_ms",), "[]"), (("latency_ms", "total"), '"1"'), (("faces",), "{}"),
+        (("faces", 0), "null"), (("faces", 0, "track"), "1.5"), (("faces", 0, "box"), "[1,2,3]"),
+        (("faces", 0, "box"), "[0,0,-5,5]"), (("faces", 0, "box", 2), "1e12"),
+        (("faces", 0, "points", "mouth"), '["a",1]'), (("faces", 0, "points"), "{}"),
+        (("faces", 0, "raw"), "[1]"), (("faces", 0, "raw", "anger"), "2"),
+        (("faces", 0, "probabilities"), '{"joy":1}'), (("faces", 0, "verdict"), '"maybe"'),
+        (("faces", 0, "reason"), '"\\u001b[31m"'), (("faces", 0, "blend"), '["joy","anger"]'),
+        (("faces", 0, "quality"), "7"), (("faces", 0, "quality_parts"), '{"x":1}'),
+        (("faces", 0, "needed"), "-0.1"), (("faces", 0, "score"), "true"),
+    ],
+)  # fmt: skip
+def test_a_frame_with_a_field_of_another_kind_is_named(
+    record: Record,
+    tmp_path: Path,
+    frames: list[FrameReadings],
+    part: tuple[str | int, ...],
+    value: str,
+) -> None:
+    path = record(tmp_path, frames) / "readings.jsonl"
+    first, *rest = path.read_text().splitlines()
+    line = holder = json.loads(first)
+    for step in part[:-1]:
+        holder = holder[step]
+    holder[part[-1]] = "HERE"
+    path.write_text("\n".join([json.dumps(line).replace('"HERE"', value), *rest, ""]))
+    with pytest.raises(RankotomError, match=r"Line 1 of .*readings\.jsonl is not as"):
+        list(read_session(tmp_path).frames())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("size", "[-640,480]"), ("size", "[100000,100000]"), ("size", "[0,0]"), ("size", "[1]"),
+        ("fps", '"fast"'), ("fps", "1e999"), ("frames", "-3"), ("frames", "1.5"), ("source", "7"),
+        ("source", '"\\u001b]0;x\\u0007"'), ("started", "null"), ("still", '"no"'),
+        ("video", "1"), ("complete", "[]"), ("format", "-1"), ("model", NESTED),
+        ("calibration", '{"words":"\\u001b[2J"}'), ("calibration", "[]"),
+    ],
+)  # fmt: skip
+def test_metadata_with_a_field_of_another_kind_are_refused(
+    record: Record, tmp_path: Path, key: str, value: str
+) -> None:
+    path = record(tmp_path, []) / "metadata.json"
+    saved = json.loads(path.read_text()) | {key: "HERE"}
+    path.write_text(json.dumps(saved).replace('"HERE"', value))
+    with pytest.raises(RankotomError):
+        read_session(tmp_path)
+
+
+def test_what_is_wrong_in_a_decoding_thread_ends_the_replay_with_an_error(
+    record: Record, tmp_path: Path, frames: list[FrameReadings]
+) -> None:
+    path = record(tmp_path, frames) / "readings.jsonl"
+    path.write_text(path.read_text() + NESTED + "\n")
+    with PlaybackSource(SessionClip(read_session(tmp_path)), paced=False) as source:
+        for _ in frames:
+            assert source.read(30) is not None
+        with pytest.raises(RankotomError, match="Line 13"):
+            source.read(30)
