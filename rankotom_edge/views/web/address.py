@@ -18,7 +18,7 @@ import ifaddr
 
 from calib.errors import RankotomError
 from calib.files import replace_file
-from calib.input_files import check_input, open_input
+from calib.input_files import check_input, read_private
 
 HOST, PORT = "127.0.0.1", 8000
 # Chosen by eye: bytes the kernel may hold per client, a few pictures. What a client on a slow
@@ -197,12 +197,7 @@ def read_or_create_token(path: Path) -> str:
                 temporary.write_text(f"{secrets.token_urlsafe(TOKEN_BYTES)}\n", encoding="ascii")
     except OSError as error:
         raise RankotomError(f"Cannot read the token in {path}: {error.strerror}.") from error
-    with open_input(path, FILE_BYTES) as file:
-        if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
-            raise RankotomError(
-                f"Other users can read the token in {path}. First run: chmod 600 {path}"
-            )
-        token = file.read(FILE_BYTES).decode("ascii", errors="replace").strip()
+    token = read_private(path, FILE_BYTES, "token").strip()
     if not TOKEN.fullmatch(token):
         raise RankotomError(
             f"{path} holds no token (one line of 32 or more letters, digits, - and _). Remove the "

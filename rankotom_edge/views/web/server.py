@@ -74,6 +74,14 @@ class Connection(H11Protocol):
         self.on_lost()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn would put it in place of an answer that is still to come, or after the last."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering or self.conn.our_state is not h11.IDLE:
+            self.transport.abort()
+        else:
+            super().send_400_response(msg)
+
     def shutdown(self) -> None:
         """At once: streams have no end to wait for."""
         self.transport.abort()

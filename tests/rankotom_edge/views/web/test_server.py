@@ -6,10 +6,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 
 def test_a_client_that_takes_nothing_holds_up_neither_the_loop_nor_the_others(
@@ -64,3 +66,19 @@ def test_it_ends_with_clients_attached_and_leaves_the_port_and_no_thread(
     assert again.ask("/api/meta").status == 200
     for client in held:
         client.close()
+
+
+def test_a_request_that_is_too_long_after_the_last_answer_is_no_error(
+    stage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first asks to close, and the next one, sent with it, has a header without end."""
+    first = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{stage.port}\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", stage.port), timeout=20) as client:
+        client.sendall(f"{first}GET / HTTP/1.1\r\nX: {'x' * 40_000}".encode())
+        answer = b""
+        with suppress(ConnectionError):
+            while part := client.recv(65536):
+                answer += part
+    assert answer.startswith(b"HTTP/1.1 200") or not answer
+    assert stage.ask("/api/meta").status == 200
+    assert not caplog.records
