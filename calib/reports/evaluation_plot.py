@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+LABEL_ROOM = 20  # per cent of the axis; nearer to its left end a label stands right of its point
+
+
 def plot_evaluation(
     evaluation: Evaluation, path: Path, heatmap: CompoundHeatmap | None = None
 ) -> None:
@@ -110,18 +113,16 @@ def _draw_risk(axes: "Axes", evaluation: Evaluation) -> None:
         for budget in reversed(SHOWN_BUDGETS)
         if (kept := guaranteed_threshold(evaluation.thresholds, budget))
     }
-    for kept, budget in marked.items():
-        place = (100 * kept.count / evaluation.n, 100 * kept.error_bound)
-        axes.plot(*place, "o", color=plots.INK, markersize=5, zorder=3)
-        axes.annotate(
-            f"≤ {100 * budget:g} % from {100 * kept.confidence:.0f} %",
-            place,
-            (-6, 5),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-        )
-    axes.set(xlim=(0, 101), ylim=(0, 1.25 * max(bounds[-1], errors[-1])))
+    top = 1.25 * max(bounds[-1], errors[-1])
+    height = 0.0  # of the label below: each stands above the last, so that none overlap
+    for kept, budget in sorted(marked.items(), key=lambda item: item[0].count):
+        x, y = 100 * kept.count / evaluation.n, 100 * kept.error_bound
+        height = max(y + 0.02 * top, height + 0.08 * top)
+        beside, side = (x + 1, "left") if x < LABEL_ROOM else (x - 1, "right")
+        axes.plot(x, y, "o", color=plots.INK, markersize=5, zorder=3)
+        words = f"≤ {100 * budget:g} % from {100 * kept.confidence:.0f} %"
+        axes.text(beside, height, words, ha=side, fontsize=8.5)
+    axes.set(xlim=(0, 101), ylim=(0, max(top, height + 0.08 * top)))
     axes.set_xlabel("surest faces, % of all; ● the confidence from which a budget is kept")
     axes.set_ylabel("wrong, %")
     axes.set_title("Errors among the surest faces; grey: up to the bound of 95 % confidence")

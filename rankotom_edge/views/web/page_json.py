@@ -14,6 +14,7 @@ from rankotom_edge.views.palette import emotion_hex
 from rankotom_edge.views.presenter import (
     STILL,
     Message,
+    drift_words,
     dropped_words,
     frame_rate,
     is_stale,
@@ -101,6 +102,12 @@ def _face(reading: Reading, reliability: Reliability, crops: bool) -> dict[str, 
     return face
 
 
+def _expiry(status: Status) -> dict[str, str]:
+    """The words of a drift end with that of the user's own calibration."""
+    words = drift_words(status)
+    return {} if words is None else {"words": words}
+
+
 def _status(status: Status, lost: bool) -> dict[str, object]:
     source = source_words(status)
     fps, latency = frame_rate(status)
@@ -113,5 +120,5 @@ def _status(status: Status, lost: bool) -> dict[str, object]:
         "recording": status.recording,
         "still": STILL if status.still else None,
         "notice": status.notice,
-        "drift": None if status.drift is None else status.drift.as_json(),
+        "drift": None if status.drift is None else status.drift.as_json() | _expiry(status),
     }

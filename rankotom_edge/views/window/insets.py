@@ -77,14 +77,14 @@ def draw_inset(
 
 
 def crop_grid(faces: int, width: float, room: float, sizes: Sizes) -> tuple[int, int, int]:
-    """Columns, height and the size of a crop: as large as all fit, at most two in a row wide."""
-    gap, high = sizes.gap, room - sizes.px(CROP_TITLE)
-    columns, size, rows = 1, 0, 1
-    while columns == 1 or (rows * (size + gap) > high and size > gap):
+    """Columns, height and the size of a crop: as large as all fit, at least two in a row."""
+    columns, gap = 1, sizes.gap
+    while True:
         columns += 1
-        rows = max(1, -(-faces // columns))
         size = int(width - 2 * sizes.pad - gap * (columns - 1)) // columns
-    return columns, rows * (size + gap) + sizes.px(4), max(1, size)
+        height = max(1, -(-faces // columns)) * (size + gap) + sizes.px(4)
+        if height <= room - sizes.px(CROP_TITLE) or size <= gap:
+            return columns, height, max(1, size)
 
 
 def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Sizes) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from calib.blends import compound_heatmap
 from calib.evaluation import evaluate
+from calib.guarantees import Threshold
 from calib.predictions import Predictions
 from calib.reports import evaluation_plot
 from calib.reports.evaluation_plot import plot_evaluation
@@ -56,3 +58,24 @@ def test_the_values_of_the_calibration_errors_stand_beside_their_bars(
     assert words[0] == f"ECE  {100 * value:.1f} %"
     assert all(label.get_window_extent().x1 <= axes.bbox.x0 for label in axes.get_yticklabels())
     assert not axes.texts
+
+
+@pytest.mark.parametrize("far_left", [True, False])
+def test_the_labels_of_the_error_budgets_do_not_overlap(read: Predictions, far_left: bool) -> None:
+    counts = (400, 420, 440, 10_000) if far_left else (400, 4_000, 7_000, 10_000)
+    wrong = (0, 5, 13, 6_000) if far_left else (0, 60, 290, 900)
+    thresholds = tuple(
+        Threshold(confidence, count, errors)
+        for confidence, count, errors in zip((0.99, 0.97, 0.95, 0.2), counts, wrong, strict=True)
+    )
+    evaluation = replace(evaluate(read, resamples=100), n=10_000, thresholds=thresholds)
+    figure = Figure((11.5, 3))
+    axes = figure.add_subplot()
+    evaluation_plot._draw_risk(axes, evaluation)
+    figure.canvas.draw()
+    labels = [text.get_window_extent() for text in axes.texts]
+    assert len(labels) >= 2
+    for index, label in enumerate(labels):
+        assert axes.get_window_extent().containsx(label.x0)
+        assert axes.get_window_extent().containsx(label.x1)
+        assert not any(label.overlaps(other) for other in labels[:index])

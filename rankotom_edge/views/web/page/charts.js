@@ -24,11 +24,11 @@ export class Timeline {
     const shown = lanes.filter((lane) => latest.includes(lane));
     this.place.classList.toggle("single", shown.length < 2);
     this.place.replaceChildren(...shown.map((lane) => this.lane(lane, end(lane) < this.seconds - 1)));
-    if (lanes.length > shown.length) this.place.append(make("p", "quiet", `+${lanes.length - shown.length} more faces`));
     const runs = shown.flatMap((lane) => lane.runs);
     const seen = new Set(runs.filter((run) => !run[3]).flatMap((run) => run[2]));
     const entries = this.labels.map((label, place) => (seen.has(place) ? this.entry(label, place) : null));
     if (runs.some((run) => run[3])) entries.push(this.entry("unsure", null));
+    if (lanes.length > shown.length) entries.push(make("li", "", `+${lanes.length - shown.length} more faces`));
     this.legend.replaceChildren(...entries.filter(Boolean));
   }
 

@@ -107,3 +107,14 @@ def test_the_introduction_leaves_out_keys_that_need_pictures(model: MeasuredMode
 
 def test_a_viewers_page_offers_what_happens_in_the_browser_alone(model: Any) -> None:
     assert set(hello_json(model, video=True, viewer=True)["keys"]) == set(PAGE_KEYS)
+
+
+def test_a_drift_ends_with_the_expiry_of_the_own_calibration(
+    showing: Any, reliability: Reliability
+) -> None:
+    drifted = {"drift": showing.drifted}
+    said = page(showing, reliability, status=drifted)["status"]["drift"]
+    assert said["words"] == showing.drifted.words
+    own = drifted | {"calibration": "calibrated on 150 own faces"}
+    said = page(showing, reliability, status=own)["status"]["drift"]
+    assert said["words"].endswith("; own calibration expired")
