@@ -5,6 +5,7 @@
 #   make lint       ruff, mypy --strict (for Linux, macOS and Windows) and import-linter
 #   make pythons    the tests under Python 3.10, 3.11 and 3.12, without those of training
 #   make slim       the slim install in a new venv: does the same, on half the disk
+#   make package    the wheel and the source distribution, in dist, checked by twine
 #   make bench      the time of the live loop and of some commands on this machine
 #   make soak       memory, threads and file handles over 20,000 frames
 #   make crossings  how often people who cross keep their numbers; needs LFW
@@ -44,8 +45,9 @@ WINDOW    := $(addprefix tests/rankotom_edge/views/window/,test_view.py test_vie
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite lint pythons slim bench soak crossings load faults fuzz workers wheel-test \
-        v4l2 arm64 weights models examples pictures table1 ablation clean system programs emulator
+.PHONY: help demo test suite lint pythons package slim bench soak crossings load faults fuzz workers \
+        wheel-test v4l2 arm64 weights models examples pictures table1 ablation clean system programs \
+        emulator
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -77,6 +79,11 @@ lint: $(DEV)
 
 pythons:
 	@bash tests/pythons.sh $(PYTHONS)
+
+package: $(DEV)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 slim: | system
 	@bash tests/slim.sh $(PYTHON)

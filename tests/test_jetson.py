@@ -59,5 +59,16 @@ def test_the_guide_names_the_versions_that_are_pinned() -> None:
     assert "mediapipe==0.10.14" in pinned
 
 
+def test_the_guide_and_the_readme_name_every_library_of_the_makefile() -> None:
+    makefile = (DOCS.parent / "Makefile").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^LIBRARIES := ((?:.*\\\n)*.*)$", makefile, re.MULTILINE)
+    wanted = {pair.partition("=")[2] for pair in listed.replace("\\", "").split()}
+    assert len(wanted) > 5
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for text in (GUIDE, readme):
+        (installed,) = re.findall(r"apt-get install ([^`\n]*libgl1[^`\n]*)", text)
+        assert set(installed.split()) - {"python3-venv"} == wanted
+
+
 def test_the_guide_says_that_it_was_not_run() -> None:
     assert "Not run on real hardware" in GUIDE.splitlines()[2]
