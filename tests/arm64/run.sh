@@ -6,6 +6,9 @@
 # namespaces' mounts, guest.sh is what runs in the emulated Debian, agreement.py compares. Nothing
 # goes into this system, and no step needs root: the packages are unpacked, not installed, so no
 # second stage runs, and Linux 6.7 and later let each user name an interpreter for foreign programs.
+#
+# RANKOTOM_ARM64 names another cache, RANKOTOM_FACES fewer faces than 200 for a busy machine, and
+# QEMU_CPU another processor than the cortex-a76.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
