@@ -41,8 +41,8 @@ MAX_FLIPS = 0.01  # half of what the gate allows between a model and its parent
 Ask = Callable[[NDArray[np.uint8]], NDArray[np.float32]]  # faces to logits
 Answers = dict[str, NDArray[np.float32]]  # logits, and the seconds, by model
 WORDS = {
-    INT8_S8S8: f"{INT8_S8S8}, exact",
-    KERNELS: f"{INT8_S8S8}, integer kernels",
+    INT8_S8S8: "…-s8s8, exact",
+    KERNELS: "…-s8s8, integer kernels",
 }
 
 
@@ -140,11 +140,11 @@ def compare(folder: Path) -> bool:
 ROWS = (
     "faces",
     "logits, arm64 to x86: largest difference",
-    "logits, arm64 to x86: median of the faces' largest",
+    "the same: median over the faces",
     f"faces with more than {SAME:.0e}",
     "probabilities, arm64 to x86: largest difference",
     "faces with another expression on arm64",
-    "logits, kernels to exact arithmetic: largest difference",
+    "logits, kernels to exact: largest difference",
     "CPU ms a face, x86",
     "CPU ms a face, emulated (not a Jetson's)",
 )
