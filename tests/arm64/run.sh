@@ -120,6 +120,10 @@ once qemu
 once debian
 once "wheels-$(cat "$repo"/{constraints.txt,pyproject.toml} | sha256sum | cut -c 1-16)"
 
+# The code comes from the checkout; that it is installed, and with what it needs, from .venv.
+cp -r "$repo"/.venv/lib/python3*/site-packages/rankotom_edge-*.dist-info \
+  "$root/usr/local/lib/python3.11/dist-packages/"
+
 export PYTHONPATH=$repo
 shared=$root/tmp/shared
 rm -rf "$shared" && mkdir -p "$shared"
