@@ -33,7 +33,7 @@ MODELS = (FP32, INT8, INT8_S8S8, KERNELS)
 SAME = 1e-4  # logits: floats that are added in another order differ by less than 1e-5
 # The largest difference of a logit, and the share of faces with more than SAME. The first layer of
 # an INT8 model is in floats: now and then a value falls on the other side of a rounding there, and
-# moves one face by hundredths (three of 200, by 0.03 at most). Even such roundings in every layer, exact
+# moves one face by hundredths (three of 200, by 0.03). Even such roundings in every layer, exact
 # arithmetic against this machine's kernels, moved 1,790 faces by no more than 0.16, and the fitted
 # temperature by 0.0004. An integer overflow moves nearly every face, by whole logits.
 LIMITS = {FP32: (SAME, 0.0), INT8: (0.2, 0.1), INT8_S8S8: (0.2, 0.1)}
