@@ -2,9 +2,10 @@
 
 The same INT8 weights do not give the same numbers everywhere. ONNX Runtime's integer kernels on an
 x86 CPU without VNNI add two products in 16 bits, and the symmetric graph that TensorRT needs
-overflows there; on ARM it changes logits by up to 0.2 (``make arm64`` prints how much). On another
-machine than its own a model therefore runs in exact arithmetic, which is slower than FP32 but keeps
-its calibration. One INT8 file is for x86 and ARM, whose kernels give the same numbers for it.
+overflows there; on ARM they round otherwise, which moves its logits by 0.1 (``make arm64`` prints
+how much). On another machine than its own a model therefore runs in exact arithmetic, which is
+slower than FP32 but keeps its calibration. One INT8 file is for x86 and ARM, whose kernels agree on
+it.
 """
 
 from __future__ import annotations

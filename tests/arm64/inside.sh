@@ -15,7 +15,7 @@ sed "s,^:qemu-aarch64:\(.*\):/usr/\(.*\):\([A-Z]*\)$,:rankotom-$$:\1:$qemu/usr/\
   "$qemu/usr/share/qemu/binfmt.d/qemu-aarch64.conf" >$binfmt/register
 trap 'echo -1 >$binfmt/rankotom-$$' EXIT # where the whole system shares it
 
-# Raspberry Pi 5's; it has the dot product, as the CPU of every Jetson Orin has.
-export QEMU_CPU=cortex-a76
+# Raspberry Pi 5's; it has the dot product, as every Jetson Orin has. cortex-a57 has none.
+export QEMU_CPU=${QEMU_CPU:-cortex-a76}
 chroot "$root" /usr/bin/env -i QEMU_CPU=$QEMU_CPU HOME=/root LANG=C.UTF-8 PATH=/usr/bin:/usr/sbin \
   PYTHONPATH=/repo bash /repo/tests/arm64/guest.sh

@@ -6,6 +6,9 @@
 # namespaces' mounts, guest.sh is what runs in the emulated Debian, agreement.py compares. Nothing
 # goes into this system, and no step needs root: the packages are unpacked, not installed, so no
 # second stage runs, and Linux 6.7 and later let each user name an interpreter for foreign programs.
+#
+# RANKOTOM_ARM64 names another cache, RANKOTOM_FACES fewer faces than 200 for a busy machine, and
+# QEMU_CPU another processor than the cortex-a76.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -116,6 +119,10 @@ mkdir -p "$cache"
 once qemu
 once debian
 once "wheels-$(cat "$repo"/{constraints.txt,pyproject.toml} | sha256sum | cut -c 1-16)"
+
+# The code comes from the checkout; that it is installed, and with what it needs, from .venv.
+cp -r "$repo"/.venv/lib/python3*/site-packages/rankotom_edge-*.dist-info \
+  "$root/usr/local/lib/python3.11/dist-packages/"
 
 export PYTHONPATH=$repo
 shared=$root/tmp/shared

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import platform
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parent
+KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 @pytest.fixture(scope="module")
@@ -111,19 +113,33 @@ def test_too_few_unsaturated_faces_are_an_error(
     assert not (tmp_path / "faces.npy").exists()
 
 
-def test_on_another_processor_the_script_says_what_it_needs_before_it_fetches(
-    tmp_path: Path,
-) -> None:
-    uname = tmp_path / "uname"
-    uname.write_text("#!/bin/sh\necho riscv64\n")
-    uname.chmod(0o755)
+def run_with(folder: Path, program: str, answer: str) -> str:
+    """What the script says where this program answers so, before it fetches anything."""
+    stand_in = folder / program
+    stand_in.write_text(f"#!/bin/sh\n{answer}\n")
+    stand_in.chmod(0o755)
     environment = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "RANKOTOM_ARM64": str(tmp_path / "cache"),
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "RANKOTOM_ARM64": str(folder / "cache"),
     }
     finished = subprocess.run(
         ["bash", str(FOLDER / "run.sh")], env=environment, capture_output=True, text=True
     )
     assert finished.returncode == 1
-    assert finished.stderr == "arm64: emulates ARM on x86-64, and this is riscv64\n"
-    assert not (tmp_path / "cache").exists()
+    assert not (folder / "cache").exists()
+    return finished.stderr
+
+
+def test_on_another_processor_the_script_says_what_it_needs(tmp_path: Path) -> None:
+    said = run_with(tmp_path, "uname", "echo riscv64")
+    assert said == "arm64: emulates ARM on x86-64, and this is riscv64\n"
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or not KEYS.exists(), reason="this is no Debian on x86-64"
+)
+def test_where_namespaces_are_forbidden_the_script_says_so(tmp_path: Path) -> None:
+    said = run_with(tmp_path, "unshare", "exit 1")
+    assert said.startswith("arm64: ")
+    assert "binfmt_misc" in said or "needs Linux 6.7 with user namespaces, or root" in said
+    assert len(said.splitlines()) == 1
