@@ -97,6 +97,7 @@ def _open_reader(settings: Settings) -> Reader:
     if getattr(_readers, "settings", None) != settings:
         if hasattr(_readers, "reader"):
             _readers.reader.close()
+            del _readers.settings, _readers.reader  # the new one may be refused
         reader = Reader(
             settings.model,
             max_error=settings.max_error,

@@ -26,4 +26,8 @@ cd "$work/outside"
 "$work/venv/bin/python" -c "
 import rankotom_edge
 assert rankotom_edge.__file__.startswith('$work/venv/'), rankotom_edge.__file__"
-XDG_DATA_HOME=$work "$work/venv/bin/pytest" --import-mode=importlib -p no:cacheprovider -q -rs tests
+# In the background a shell ignores SIGINT, which the examples end with, and so would its children.
+XDG_DATA_HOME=$work "$work/venv/bin/python" -c "
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main(sys.argv[1:]))" --import-mode=importlib -p no:cacheprovider -q -rs tests

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "streams" / "ros2_node.py"
+PATIENCE = 120.0
 
 # The names that the node uses, as ROS 2's documentation has them.
 RCLPY = """
@@ -56,7 +57,7 @@ def test_the_node_publishes_every_line_and_ends_its_camera(tmp_path: Path) -> No
             assert topic == "/rankotom/readings"
             assert json.loads(line).keys() >= {"frame", "time", "faces"}
             node.send_signal(signal.SIGINT)
-            rest = node.stdout.read()  # until the node and its camera have closed it
+            rest, _ = node.communicate(timeout=PATIENCE)  # until its camera has ended too
             assert rest.endswith("shut down\n")
         finally:
             node.kill()
