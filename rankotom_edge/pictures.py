@@ -58,15 +58,13 @@ def decode_picture(content: bytes) -> Image:
 
 def check_size(width: int, height: int, most: int) -> None:
     """``most`` pixels, or as many as the user allows; never a side that ends the process."""
+    size = f"it has {width:,} x {height:,} pixels, and"
+    if max(width, height) > LONGEST_SIDE:
+        raise RankotomError(f"{size} a side at most {LONGEST_SIDE:,}")
     allowed = _limit(PIXELS, most)
     if width * height > allowed:
         raise RankotomError(
-            f"it has {width:,} x {height:,} pixels, and at most {allowed:,} are read. To read it: "
-            f"export {PIXELS}={width * height}"
-        )
-    if max(width, height) > LONGEST_SIDE:
-        raise RankotomError(
-            f"it has {width:,} x {height:,} pixels, and a side at most {LONGEST_SIDE:,}"
+            f"{size} at most {allowed:,} are read. To read it: export {PIXELS}={width * height}"
         )
 
 

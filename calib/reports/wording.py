@@ -1,6 +1,7 @@
 """Results in words: verdicts, headlines and notes."""
 
 from calib.drift import Drift, check_limits
+from calib.errors import printable
 from calib.evaluation import Evaluation
 from calib.limits import Limits, Verdict
 from calib.reports.number_text import NAMES, faces_text, percent, points
@@ -14,7 +15,9 @@ FASTER = 0.95
 
 
 def model_name(evaluation: Evaluation) -> str:
-    return str(evaluation.model.get("name") or evaluation.model.get("file") or "predictions")
+    """A file's name may hold what is no text, and matplotlib draws nothing of that."""
+    named = evaluation.model.get("name") or evaluation.model.get("file") or "predictions"
+    return printable(str(named))
 
 
 def calibration_verdict(evaluation: Evaluation) -> tuple[bool, str]:

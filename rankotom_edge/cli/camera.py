@@ -14,6 +14,7 @@ import typer
 
 from calib.errors import RankotomError
 from rankotom_edge.cli import option_groups
+from rankotom_edge.cli.output import check_outputs
 from rankotom_edge.cli.recording_options import RecordingOptions
 from rankotom_edge.cli.share import parse_share
 from rankotom_edge.cli.stream_options import StreamOptions
@@ -115,12 +116,9 @@ class OutputOptions:
     ] = False
 
     def check(self) -> None:
-        from calib.files import check_target
-
         if self.summary_faces and self.summary is None:
             raise typer.BadParameter("--summary-faces needs --summary FILE.png")
-        if self.summary is not None:
-            check_target(self.summary)
+        check_outputs(self.json, others=[self.summary])
 
 
 @dataclass(frozen=True)

@@ -81,13 +81,23 @@ def check_overwrites(outputs: Iterable[object], inputs: Iterable[object]) -> Non
         return
     named = [each for given in inputs for each in (given if isinstance(given, list) else [given])]
     for each in (str(each) for each in named if each is not None):
-        path = os.path.expanduser(each.removeprefix("file://"))
-        for read, written_to in product(glob.glob(path) or [path], written):
+        path = _path(each)
+        for read, written_to in product(glob.glob(path, recursive=True) or [path], written):
             if is_inside(written_to, Path(read)):
                 raise RankotomError(
                     f"{written_to} is not written: this command reads {each}, and it would write "
                     "over it. Name another file."
                 )
+
+
+def _path(given: str) -> str:
+    """As ``sources.source_parser`` reads it, which takes too long to import for every command."""
+    if not given.strip().startswith("file://"):
+        return os.path.expanduser(given)
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return url2pathname(urlsplit(given.strip()).path)
 
 
 def is_inside(path: Path, read: Path) -> bool:

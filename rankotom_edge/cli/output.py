@@ -78,7 +78,8 @@ def check_outputs(
     paths = [path for path in (named, plot, *others) if path is not None]
     for path in paths:
         check_target(path)
-    twice = next((path for path in paths if paths.count(path) > 1), None)
+    files = [path.resolve() for path in paths]
+    twice = next((path for path in paths if files.count(path.resolve()) > 1), None)
     if twice is not None:
         raise RankotomError(f"{twice} is named for two outputs; name another file for one of them.")
 

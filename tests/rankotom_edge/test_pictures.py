@@ -52,6 +52,11 @@ def test_a_side_that_would_end_the_process_is_refused_whatever_the_limit(
         read_picture(path)
 
 
+def test_nobody_is_told_to_raise_a_limit_that_would_not_help(tmp_path: Path) -> None:
+    with pytest.raises(RankotomError, match=r"60,000 x 60,000 pixels, and a side at most 32,766$"):
+        read_picture(png(tmp_path / "x.png", 60_000, 60_000))
+
+
 def test_the_longest_side_and_a_large_picture_are_read(tmp_path: Path) -> None:
     assert read_picture(png(tmp_path / "x.png", 32_766, 1, bytes(32_767))).shape == (1, 32_766, 3)
     noise = np.random.default_rng(0).integers(0, 256, (3000, 3500), dtype=np.uint8)

@@ -29,6 +29,11 @@ def test_an_evaluation_becomes_a_png_with_something_on_it(
     assert values > 50
 
 
+def test_a_file_name_that_is_no_text_is_drawn_escaped(read: Predictions, tmp_path: Path) -> None:
+    evaluation = replace(evaluate(read, resamples=20), model={"file": "\udcff.npz"})
+    plot_evaluation(evaluation, tmp_path / "evaluation.png")
+
+
 def test_the_blends_make_the_plot_taller(read: Predictions, tmp_path: Path, pixels: Pixels) -> None:
     evaluation = evaluate(read, resamples=20)
     assert read.votes is not None

@@ -98,6 +98,24 @@ def test_options_that_differ_from_their_defaults_are_given() -> None:
     assert given_options(Colours("blue", no_paper=True)) == ["--ink", "--no-paper"]
 
 
+@pytest.mark.parametrize("source", ["file://{}/a%20b.jpg", " file://{}/a%20b.jpg", "{}/**/*.jpg"])
+def test_a_source_by_url_or_by_glob_is_not_written_over(
+    run: Callable[..., Any], tmp_path: Path, source: str
+) -> None:
+    kept = tmp_path / "a b.jpg"
+    kept.write_text("what must stay")
+    finished = run("camera", "--source", source.format(tmp_path), "--json", kept)
+    assert (finished.returncode, kept.read_text()) == (2, "what must stay")
+    assert "it would write over it" in finished.stderr
+
+
+def test_two_outputs_of_a_run_are_two_files(run: Callable[..., Any], tmp_path: Path) -> None:
+    one, same = tmp_path / "x.png", f"{tmp_path}/../{tmp_path.name}/x.png"
+    finished = run("camera", "--source", "demo", "--frames", "1", "--json", one, "--summary", same)
+    assert finished.returncode == 2
+    assert "named for two outputs" in finished.stderr
+
+
 @pytest.mark.parametrize("how", ["same", "symlink", "hard link", "another way"])
 @pytest.mark.parametrize("writer", WRITERS)
 def test_no_command_writes_over_what_it_reads(
