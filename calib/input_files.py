@@ -38,7 +38,7 @@ def open_input(path: Path, most: int = MOST_BYTES) -> BinaryIO:
 def read_input(path: Path, most: int = MOST_BYTES) -> bytes:
     with open_input(path, most) as file:
         try:
-            content = file.read(most + 1)
+            content = file.read(most + 1) or b""  # None: there is nothing to read yet
         except OSError as error:
             raise RankotomError(f"Cannot read {path}: {_reason(error)}.") from error
     if len(content) > most:  # it grew, or is one of /proc's, whose size is 0
@@ -60,8 +60,11 @@ def read_private(path: Path, most: int, what: str) -> str:
 
 
 def check_input(path: Path, most: int = MOST_BYTES) -> None:
-    """For a library that opens the file itself."""
-    open_input(path, most).close()
+    """For a library that opens the file itself. It would wait for some files of /proc, which seem
+    empty."""
+    with open_input(path, most) as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise RankotomError(f"Cannot read {path}: it is empty.")
 
 
 def expand_home(path: Path | str) -> Path:

@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.arrays import SUM_TOLERANCE
 from calib.errors import RankotomError
 from rankotom_edge.closing import Closing
 from rankotom_edge.frame import Image
 from rankotom_edge.model.artifact import EVIDENCE, INPUT, LOGITS, PROBABILITIES, Artifact
-from rankotom_edge.model.card import ModelCard
+from rankotom_edge.model.card import EXPORT_AGAIN, ModelCard
 from rankotom_edge.model.onnx_runtime import (
     PROVIDERS,
     Provider,
@@ -74,6 +75,12 @@ class Classifier(Closing):
             raise RankotomError(
                 f"{self.artifact.card.name} answers {shape[0]} faces with probabilities of the "
                 f"shape {scores.probabilities.shape}, not {shape}. Export it again."
+            )
+        off = np.abs(scores.probabilities.sum(axis=1) - 1).max()
+        if scores.probabilities.min() < 0 or off > SUM_TOLERANCE:
+            raise RankotomError(
+                f"{self.artifact.card.name} answers with probabilities that are negative or do not "
+                f"sum to 1. {EXPORT_AGAIN}"
             )
         return scores
 

@@ -30,6 +30,12 @@ def test_a_file_that_hides_its_size_is_refused_after_the_limit() -> None:
         read_input(Path("/proc/self/maps"), most=100)
 
 
+def test_a_library_gets_no_file_that_is_empty_or_seems_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RankotomError, match="it is empty"):
+        check_input(tmp_path / "file")
+
+
 @pytest.mark.parametrize("kind", ["fifo", "link to a device", "folder", "missing", "loop", "null"])
 def test_what_is_no_ordinary_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind

@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 import rankotom_edge.model.onnx_runtime
 from calib.errors import RankotomError
 from rankotom_edge.model.artifact import Artifact, read_artifact
+from rankotom_edge.model.classifier import Classifier
 
 Change = Callable[[onnx.GraphProto], object]
 
@@ -66,6 +67,21 @@ def test_a_graph_that_answers_something_else_is_refused(
     path.write_bytes(model.SerializeToString())
     with pytest.raises(RankotomError, match=words):
         read_artifact(path)
+
+
+@pytest.mark.parametrize("factor", [-1.0, 2.0])
+def test_probabilities_that_are_none_end_the_run(
+    tiny_artifact: Artifact, tmp_path: Path, factor: float
+) -> None:
+    model = onnx.load(tiny_artifact.path)
+    before = rename(model.graph, "probabilities")
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(factor), "factor"))
+    model.graph.node.append(helper.make_node("Mul", [before, "factor"], ["probabilities"]))
+    path = tmp_path / "changed.onnx"
+    path.write_bytes(model.SerializeToString())
+    with Classifier(read_artifact(path)) as classifier:
+        with pytest.raises(RankotomError, match="negative or do not sum to 1"):
+            classifier.classify(np.zeros((2, 1, 32, 32), np.uint8))
 
 
 def test_a_graph_that_does_not_answer_in_time_is_refused(
