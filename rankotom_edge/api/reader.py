@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterable
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
@@ -23,7 +23,7 @@ from rankotom_edge.live.reader import Reader as FrameReader
 from rankotom_edge.model import embedded
 from rankotom_edge.model.onnx_runtime import Provider
 from rankotom_edge.model.own_calibration import SavedCalibration, find_calibration
-from rankotom_edge.pictures import decode_picture, read_picture
+from rankotom_edge.pictures import check_size, decode_picture, read_picture
 from rankotom_edge.readings.error_budget import ErrorBudget
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import Source, open_source
@@ -193,10 +193,8 @@ def _load_image(image: FileName | bytes | NDArray[Any], rgb: bool) -> tuple[str 
         path = Path(image)
         return path.name, read_picture(path)
     if isinstance(image, bytes):
-        try:
+        with _explain_picture():
             return None, decode_picture(image)
-        except RankotomError as error:
-            raise RankotomError(f"The picture cannot be read: {error}") from error
     if not isinstance(image, np.ndarray):
         hint = " cv2.imread gives None for what it cannot read." if image is None else ""
         raise RankotomError(
@@ -209,7 +207,18 @@ def _load_image(image: FileName | bytes | NDArray[Any], rgb: bool) -> tuple[str 
             "A picture is an array of bytes, (height, width) or (height, width, 3); this one is "
             f"{image.shape} of {image.dtype}."
         )
+    height, width = image.shape[:2]
+    with _explain_picture():
+        check_size(width, height, most=image.size)  # it is in memory: only its sides matter
     return None, _to_bgr(image, channels, rgb)
+
+
+@contextmanager
+def _explain_picture() -> Iterator[None]:
+    try:
+        yield
+    except RankotomError as error:
+        raise RankotomError(f"The picture cannot be read: {error}") from error
 
 
 def _to_bgr(image: NDArray[Any], channels: int, rgb: bool) -> Image:

@@ -216,6 +216,8 @@ def test_a_smaller_error_budget_calls_more_unsure(photo: Path) -> None:
         (np.zeros((0, 4, 3), np.uint8), "array of bytes"),
         (None, "this is NoneType. cv2.imread gives None"),
         ([[0]], "this is list"),
+        (np.zeros((2, 40_000, 3), np.uint8), "40,000 x 2 pixels, and a side at most 32,766"),
+        (np.zeros((32_767, 2), np.uint8), "2 x 32,767 pixels"),
         (b"no picture", "The picture cannot be read: it is damaged"),
     ],
 )
