@@ -3,6 +3,7 @@
 import math
 import os
 import warnings
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -26,9 +27,8 @@ PNG_START, PNG_END = b"\x89PNG", b"IEND\xaeB`\x82"
 # Each scan of a progressive JPEG is a pass over all of its pixels; 10 are usual.
 JPEG_START, SCAN, MOST_SCANS = b"\xff\xd8", b"\xff\xda", 100
 
-# Pillow reads only headers here, and would warn of sizes that are refused below.
-PIL.Image.MAX_IMAGE_PIXELS = None
-warnings.filterwarnings("ignore", module="PIL")
+# Of damaged headers, which are refused here; not of sizes, for programs that import this one.
+warnings.filterwarnings("ignore", module=r"PIL\.\w+ImagePlugin")
 
 
 def read_picture(path: Path) -> Image:
@@ -78,12 +78,15 @@ def shrink_to(picture: Image, longest: int) -> tuple[Image, float]:
 
 
 def _measure(content: bytes) -> tuple[int, int]:
-    try:
-        with PIL.Image.open(BytesIO(content), formats=FORMATS) as header:
-            return header.size
-    except Exception as error:  # of a damaged header, Pillow raises anything
-        kinds = ", ".join(FORMATS)
-        raise RankotomError(f"it is damaged, or none of {kinds}") from error
+    """With Pillow's readers and not its ``open``, which has a limit of its own for the pixels."""
+    PIL.Image.init()
+    for kind in FORMATS:
+        read_header, accepts = PIL.Image.OPEN[kind]
+        with suppress(Exception):  # of a damaged header, Pillow raises anything
+            if accepts is not None and accepts(content[:16]) is True:
+                with read_header(BytesIO(content), "") as header:
+                    return header.size
+    raise RankotomError(f"it is damaged, or none of {', '.join(FORMATS)}")
 
 
 def _limit(name: str, usual: int) -> int:

@@ -2,6 +2,8 @@
 
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -116,3 +118,21 @@ def test_a_picture_is_shrunk_to_its_longest_side() -> None:
     small, share = shrink_to(np.zeros((100, 400, 3), np.uint8), 40)
     assert (small.shape, share) == ((10, 40, 3), 0.1)
     assert shrink_to(small, 40)[1] == 1
+
+
+def test_a_program_that_imports_this_one_keeps_pillows_limit(tmp_path: Path) -> None:
+    code = (
+        "import PIL.Image; before = PIL.Image.MAX_IMAGE_PIXELS\n"
+        "import rankotom_edge.pictures\n"
+        "assert PIL.Image.MAX_IMAGE_PIXELS == before is not None\n"
+        f"PIL.Image.open({str(png(tmp_path / 'x.png', 10_000, 10_000))!r})"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "DecompressionBombWarning" in said.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"P", b"BM", b"\x89PNG", b"II*\0", b"RIFF\0\0\0\0WEBP"])
+def test_the_start_of_a_picture_is_a_damaged_one(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.png").write_bytes(content)
+    with pytest.raises(RankotomError, match="it is damaged, or none of BMP"):
+        read_picture(tmp_path / "x.png")
