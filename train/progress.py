@@ -125,16 +125,16 @@ class RunLog:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]:.3f}{task.fields[kept]}"),
-            TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
         )
         self.live = Live(
             Group(*([overall.bar] if overall else []), self.bar),
             console=self.console,
             refresh_per_second=4,
+            transient=overall is not None,  # the next run shows the bar again
         )
         self.task = self.bar.add_task(
-            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept="", last=""
+            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=""
         )
 
     def __enter__(self) -> "RunLog":
@@ -224,10 +224,6 @@ class RunLog:
             writer = csv.DictWriter(output, fieldnames=list(asdict(record)))
             writer.writeheader()
             writer.writerows(self.rows)
-        last = f"· accuracy {record.accuracy:.1%}, ECE {record.ece:.1%}"
-        if thresholds:
-            last += f", thresholds {min(thresholds):.2f} to {max(thresholds):.2f}"
-        self.bar.update(self.task, last=last)
         self.console.print(
             f"epoch {record.epoch}/{self.recipe.epochs}  {record.seconds:.0f} s  "
             f"loss {record.loss:.3f}  accuracy {record.accuracy:.1%}  ECE {record.ece:.1%} "
