@@ -148,6 +148,9 @@ class RunLog:
                 ) from error
             with replace_file(self.run / "recipe.json") as file:
                 file.write_text(self.recipe.as_json() + "\n")
+            if self.overall:
+                self.overall.skip(self.done)
+                self.console.print(self.overall.heading, style="bold", highlight=False)
             if self.done:
                 self.console.print(
                     f"{self.run} has {self.done} of {self.recipe.epochs} epochs"
@@ -155,9 +158,6 @@ class RunLog:
                     highlight=False,
                     soft_wrap=True,
                 )
-            if self.overall:
-                self.overall.skip(self.done)
-                self.console.print(self.overall.heading, style="bold", highlight=False)
             if self.console.is_terminal:
                 self.live.start()
         return self

@@ -152,7 +152,7 @@ def test_several_runs_share_a_bar_that_leaves_out_what_was_done_before(
         log_epoch(log, 0)
     assert task.completed == pytest.approx(4)
     shown = capsys.readouterr().err
-    assert "run 1/2  cheap, seed 0" in shown
+    assert shown.index("run 1/2  cheap, seed 0") < shown.index("has 1 of 2 epochs; resuming")
     assert "run 2/2  dear, seed 0" in shown
 
 
