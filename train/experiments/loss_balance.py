@@ -1,11 +1,10 @@
 """How hard the second term of a method's loss pulls at the network, beside its label loss.
 
-    python -m train.experiments.loss_balance
-    python -m train.experiments.loss_balance --weights runs/dlib-112.safetensors
+    python -m train.experiments.loss_balance                # at the embedded model's weights
+    python -m train.experiments.loss_balance runs/table1/ferplus-table1-random-cross-entropy-seed0
 
-The first is of a trained network, the embedded model's; the second of the start of table1. A method
-computes its loss of the same batches with and without its second term; the difference is the
-term's. Gradients are those of all weights but the last layer's, which EAC and RAC hold fixed.
+A method computes its loss of the same batches with and without its second term; the difference is
+the term's. Gradients are those of all weights but the last layer's, which EAC and RAC hold fixed.
 """
 
 from collections.abc import Mapping
@@ -24,14 +23,16 @@ from calib.errors import exit_on_error
 from calib.reports.widgets import plain_table
 from rankotom_edge.model.artifact import load_artifact
 from train.batches import Batch, TrainingFaces, batches
-from train.checkpoint import load_weights
+from train.checkpoint import load_checkpoint
 from train.data.datasets import data_folder
+from train.experiments.compounds import input_recipe
 from train.experiments.table1 import ALONE, STARTS
+from train.loop import CHECKPOINT
 from train.methods.registry import build_method
 from train.methods.settings import EacSettings, RacSettings
-from train.networks import build_network
 from train.ranks import Ranks, join_ranks
 from train.recipe import Recipe
+from train.teachers.ensemble import load_network
 from train.teachers.model_weights import load_model_network
 from train.training_set import load_training_faces
 
@@ -90,22 +91,22 @@ def loss_and_gradient(
 
 
 def main(
-    weights: Annotated[
-        Path | None, typer.Option(exists=True, help="Of the start, as in table1.")
+    run: Annotated[
+        Path | None, typer.Argument(help="Folder of a run; else the embedded model.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the data sets.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Batches.")] = 4,
     every: Annotated[int, typer.Option(min=1, help="Of every n-th face.")] = 12,
 ) -> None:
     """Print the means over the batches."""
-    base, folder = replace(STARTS["faces"], every=every), data_folder(data)
-    if weights is None:
-        # Its batch norms are folded into its convolutions, so they must not see the batch.
-        network: nn.Module = load_model_network(load_artifact("ferplus-fp32")).eval()
+    if run is None:
+        base = STARTS["faces"]
+        network: nn.Module = load_model_network(load_artifact("ferplus-fp32"))
     else:
-        torch.manual_seed(0)
-        network = build_network(base.network, channels=1, classes=8, dropout=0.0)
-        load_weights(weights, network)
+        base = input_recipe(load_checkpoint(run / CHECKPOINT).recipe)
+        network = load_network(run / CHECKPOINT)
+    network.eval()  # the embedded model's batch norms are folded into its convolutions
+    base, folder = replace(base, every=every), data_folder(data)
     faces = load_training_faces(replace(base, **ALONE), folder, folder / "framed")
     heads = ("label loss", "term", "label's pull", "term's pull", "ratio", "cosine")
     table = plain_table(("", "left"), *((head, "right") for head in heads))
