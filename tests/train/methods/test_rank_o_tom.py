@@ -1,5 +1,6 @@
 """One step against a plain implementation of the paper."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -273,3 +274,13 @@ def test_the_log_says_where_there_are_no_blends(
     method.thresholds = NONE
     method.step(batch)
     assert method.end_epoch(0) == ""  # asked for
+
+
+def test_the_first_epochs_thresholds_are_those_of_t_one(
+    recipe: Recipe, faces: TrainingFaces, alone: Ranks, network: nn.Module
+) -> None:
+    method = RankOToM(recipe, faces, network, alone)
+    method.correct.add(torch.tensor([[0.8, 0.1, 0.1, 0.0]]), torch.tensor([0]))
+    method.end_epoch(0)
+    first = 0.97 / (1 + math.exp(-1)) * 0.8
+    assert method.state()["thresholds"].tolist() == pytest.approx([first, 0.26, 0.26, 0.26])
