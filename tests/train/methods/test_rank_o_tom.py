@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from train.augment import Strength, scale_pixels
 from train.batches import Batch, TrainingFaces, batches
+from train.blend import blend_faces, smooth_blend
 from train.methods.cross_entropy import cross_entropy
 from train.methods.focal import focal
 from train.methods.method import StepResult
@@ -143,6 +144,33 @@ def test_without_faces_of_face_recognition_neighbours_with_different_labels_are_
     expected = loss_by_hand(recipe, network, originals, pairs)
     assert result.loss.item() == pytest.approx(expected, rel=1e-5)
     assert result.offered == 0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["targets", "logits"])
+def test_other_readings_smooth_every_second_seam_and_rankmixup_has_no_labels_of_blends(
+    kind: Literal["targets", "logits"],
+    recipe: Recipe,
+    network: nn.Module,
+    batch: Batch,
+    step: Step,
+) -> None:
+    recipe = replace(
+        recipe, strength=STILL, face_recognition=False, ranking=kind, ranking_weight=0.5
+    )
+    first = torch.arange(8)
+    second = first ^ 1
+    upper = torch.where(batch.fer_above, first, second)
+    blended = blend_faces(batch.fer[upper], batch.fer[upper ^ 1])
+    blended[::2] = smooth_blend(batch.fer[upper[::2]], batch.fer[upper[::2] ^ 1])
+    logits = network(scale_pixels(torch.cat([batch.fer, blended])))
+    targets = torch.cat([batch.targets, (batch.targets + batch.targets[second]) / 2])
+    labelled = 8 if kind == "logits" else 16
+    expected = focal(logits[:labelled], targets[:labelled], gamma=2.0, alpha=0.25).mean()
+    terms = ranking_terms(recipe, logits, targets, batch.labels, first, second)
+    assert terms.sum() > 0
+    result = step(recipe, network, replace(batch, fr=None), ALL)
+    torch.testing.assert_close(result.loss, expected + 0.5 * terms.mean())
 
 
 def test_faces_without_a_pseudo_label_change_nothing(
