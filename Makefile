@@ -225,9 +225,11 @@ system:
 	fi
 
 # Programs that tests use: a camera (ffmpeg), a screen and its keys, a terminal, a tracer of system
-# calls, a browser, an MQTT broker. A test whose program is missing is skipped and says so.
+# calls, a browser, an MQTT broker, the shells with completion. A test whose program is missing is
+# skipped and says so.
 PROGRAMS := ffmpeg=ffmpeg Xvfb=xvfb xdotool=xdotool tmux=tmux strace=strace \
-            chromium=chromium chromedriver=chromium-driver openssl=openssl mosquitto=mosquitto
+            chromium=chromium chromedriver=chromium-driver openssl=openssl mosquitto=mosquitto \
+            zsh=zsh fish=fish
 
 # Programs that emulate a machine with cameras and play video into them.
 EMULATOR := qemu-system-x86_64=qemu-system-x86 depmod=kmod cpio=cpio ffmpeg=ffmpeg gcc=gcc

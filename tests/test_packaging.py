@@ -97,3 +97,12 @@ def test_a_container_has_the_libraries_and_no_root(name: str) -> None:
         assert f" {''.join(package)} " in text.replace("\n", " ")
     assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["1000"]
     assert "Never built" in text
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_a_containers_groups_are_those_of_a_bare_image_or_made_before(name: str) -> None:
+    """Ubuntu's images have no group render: it comes with udev."""
+    before, _, after = (ROOT / name).read_text(encoding="utf-8").partition("useradd ")
+    (groups,) = re.findall(r"--groups (\S+)", after)
+    made = re.findall(r"groupadd .*?(\w+) \\$", before, re.MULTILINE)
+    assert set(groups.split(",")) <= {"video", *made}

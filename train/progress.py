@@ -125,16 +125,16 @@ class RunLog:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]:.3f}{task.fields[kept]}"),
-            TextColumn("{task.fields[last]}"),
             TimeRemainingColumn(),
         )
         self.live = Live(
             Group(*([overall.bar] if overall else []), self.bar),
             console=self.console,
             refresh_per_second=4,
+            transient=overall is not None,  # the next run shows the bar again
         )
         self.task = self.bar.add_task(
-            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept="", last=""
+            "steps", total=1, epoch=done, epochs=recipe.epochs, loss=0.0, kept=""
         )
 
     def __enter__(self) -> "RunLog":
@@ -148,6 +148,9 @@ class RunLog:
                 ) from error
             with replace_file(self.run / "recipe.json") as file:
                 file.write_text(self.recipe.as_json() + "\n")
+            if self.overall:
+                self.overall.skip(self.done)
+                self.console.print(self.overall.heading, style="bold", highlight=False)
             if self.done:
                 self.console.print(
                     f"{self.run} has {self.done} of {self.recipe.epochs} epochs"
@@ -155,9 +158,6 @@ class RunLog:
                     highlight=False,
                     soft_wrap=True,
                 )
-            if self.overall:
-                self.overall.skip(self.done)
-                self.console.print(self.overall.heading, style="bold", highlight=False)
             if self.console.is_terminal:
                 self.live.start()
         return self
@@ -224,10 +224,6 @@ class RunLog:
             writer = csv.DictWriter(output, fieldnames=list(asdict(record)))
             writer.writeheader()
             writer.writerows(self.rows)
-        last = f"· accuracy {record.accuracy:.1%}, ECE {record.ece:.1%}"
-        if thresholds:
-            last += f", thresholds {min(thresholds):.2f} to {max(thresholds):.2f}"
-        self.bar.update(self.task, last=last)
         self.console.print(
             f"epoch {record.epoch}/{self.recipe.epochs}  {record.seconds:.0f} s  "
             f"loss {record.loss:.3f}  accuracy {record.accuracy:.1%}  ECE {record.ece:.1%} "

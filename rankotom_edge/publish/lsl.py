@@ -35,6 +35,7 @@ CONFIG_FILES = (
     Path.home() / "lsl_api" / "lsl_api.cfg",
     Path("/etc/lsl_api/lsl_api.cfg"),
 )
+TRIES = 5  # at reading two clocks at once; chosen by eye
 # liblsl reports connections on standard error, in the middle of the terminal view.
 QUIET = "[log]\nlevel = -3\n"
 
@@ -90,8 +91,9 @@ class LslReceiver:
 
 
 def in_lsl_clock(monotonic: float) -> float:
-    """Both clocks are read now: where they are one clock, the difference is a few microseconds."""
-    return monotonic + float(pylsl.local_clock()) - time.monotonic()
+    """Both clocks are read now. A pause of this thread between the two would move the result by as
+    much, so of several tries the one with the shortest pause counts."""
+    return monotonic + max(float(pylsl.local_clock()) - time.monotonic() for _ in range(TRIES))
 
 
 def _values(reading: Reading) -> list[float]:

@@ -4,8 +4,11 @@ are none, and what the status line says."""
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from rankotom_edge.readings.reading import Reading, with_smoothing
 from rankotom_edge.views.display import Display, Status
+from rankotom_edge.views.wording import named_emotions
 
 NO_FACE = "no face"
 PAUSED = "paused: space goes on"
@@ -32,11 +35,21 @@ def is_stale(display: Display) -> bool:
 
 
 def shown_readings(display: Display) -> tuple[Reading, ...]:
-    """Raw or smoothed, as the b key chose; none if the picture is stale."""
+    """By number; raw or smoothed, as the b key chose. None if the picture is stale."""
     if display.latest is None or is_stale(display):
         return ()
     smoothed = display.controls.smoothed
-    return tuple(with_smoothing(reading, smoothed) for reading in display.latest.readings)
+    readings = sorted(display.latest.readings, key=lambda reading: reading.track)
+    return tuple(with_smoothing(reading, smoothed) for reading in readings)
+
+
+def bars_shown(reading: Reading, count: int) -> list[int]:
+    """The emotions that have a bar where there is room for ``count``: those of the headline, then
+    the highest. In the model's order."""
+    in_headline = [reading.labels.index(name) for name in (*named_emotions(reading), reading.top)]
+    # Sorted by whole per cents: near zero the exact order changes at every frame.
+    highest = np.argsort(-reading.probabilities.round(2), kind="stable").tolist()
+    return sorted(list(dict.fromkeys((*in_headline, *highest)))[:count])
 
 
 def picture_message(display: Display) -> Message | None:

@@ -88,7 +88,7 @@ def test_other_ranks_write_and_print_nothing(
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_gets_a_bar_with_loss_and_metrics(
+def test_a_terminal_gets_a_bar_with_the_loss(
     tmp_path: Path,
     recipe: Recipe,
     monkeypatch: pytest.MonkeyPatch,
@@ -107,7 +107,6 @@ def test_a_terminal_gets_a_bar_with_loss_and_metrics(
         "1/2",
         "loss 1.000",
         "pseudo-labelled 25%",
-        "accuracy 66.7%, ECE 12.0%, thresholds 0.25 to 0.95",
     ):
         assert words in shown
 
@@ -153,7 +152,7 @@ def test_several_runs_share_a_bar_that_leaves_out_what_was_done_before(
         log_epoch(log, 0)
     assert task.completed == pytest.approx(4)
     shown = capsys.readouterr().err
-    assert "run 1/2  cheap, seed 0" in shown
+    assert shown.index("run 1/2  cheap, seed 0") < shown.index("has 1 of 2 epochs; resuming")
     assert "run 2/2  dear, seed 0" in shown
 
 

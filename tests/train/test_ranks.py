@@ -60,7 +60,7 @@ def one_step(ranks: Ranks, recipe: Recipe, faces: TrainingFaces) -> dict[str, An
         share_batch_statistics(network)
     method = build_method(recipe, faces, network, ranks)
     if isinstance(method, RankOToM):
-        method.thresholds.fill_(0.288)  # one rank keeps one of its two FR faces, one both
+        method.thresholds.fill_(0.305)  # one rank keeps one of its two FR faces, one none
     batch = next(iter(batches(recipe, faces, 0, ranks, ranks.device)))
     batch = replace(batch, progress=1.0)  # no warm-up
     outcome = method.step(batch)
@@ -74,8 +74,20 @@ def one_step(ranks: Ranks, recipe: Recipe, faces: TrainingFaces) -> dict[str, An
     return {**figures, "gradients": gradients, "state": dict(method.state())}
 
 
+# Rank-O-ToM as Table 1 has it beside the paper's: FER faces blend in pairs, ranked by targets.
+OURS: dict[str, Any] = {
+    "loss": "cross-entropy",
+    "face_recognition": False,
+    "ranking": "targets",
+    "ranking_weight": 0.3,
+}
+CASES = (*METHODS, "ours")
+
+
 def changes(method: str) -> dict[str, Any]:
     """Rank-O-ToM's pseudo-labels need faces of face recognition; SCN relabels from the start."""
+    if method == "ours":
+        return {**CHANGES, **OURS}
     more: dict[str, Any] = {
         # With a smaller high group, as no face of the lowest 30 % is wrong in this batch.
         "scn": ScnSettings(high_share=0.5, relabel_from=0.0, relabel_margin=0.0)
@@ -90,9 +102,7 @@ def record(ranks: Ranks, folder: str, recipe: Recipe, faces: TrainingFaces) -> N
     norm = nn.BatchNorm2d(3)
     share_batch_statistics(norm)
     part = slice(0, 5) if ranks.is_leader else slice(5, 8)  # pseudo-labels make shares unequal
-    steps = {
-        method: one_step(ranks, replace(recipe, **changes(method)), faces) for method in METHODS
-    }
+    steps = {case: one_step(ranks, replace(recipe, **changes(case)), faces) for case in CASES}
     seen = {"norm": normalised(norm, part), "steps": steps}
     torch.save(seen, Path(folder) / f"rank{ranks.rank}.pt")
 
@@ -140,13 +150,13 @@ def test_batch_norm_over_two_ranks_is_that_of_the_joint_batch(seen: list[dict[st
         assert torch.equal(first[key], second[key])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", CASES)
 def test_the_same_global_batch_gives_the_same_step_with_every_method(
     method: str, seen: list[dict[str, Any]], recipe: Recipe, faces: TrainingFaces, alone: Ranks
 ) -> None:
     expected = one_step(alone, replace(recipe, **changes(method)), faces)
     if method == "rank-o-tom":
-        assert (expected["offered"], expected["kept"]) == (4, 3)
+        assert (expected["offered"], expected["kept"]) == (4, 1)
     if method == "scn":
         assert not torch.equal(expected["state"]["labels"], torch.from_numpy(faces.labels))
     for each in (rank["steps"][method] for rank in seen):

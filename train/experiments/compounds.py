@@ -102,8 +102,8 @@ def tables(runs: list[RunHeatmap]) -> tuple[Table, Table]:
 
 
 def draw(runs: list[RunHeatmap], path: Path) -> None:
-    columns = min(SIDE_BY_SIDE, len(runs))
-    rows = -(-len(runs) // columns)
+    rows = -(-len(runs) // SIDE_BY_SIDE)
+    columns = -(-len(runs) // rows)
     with plots.plot_file(path, (2.2 + 5.2 * columns, 0.9 + 4.4 * rows)) as figure:
         plots.add_headline(
             figure,

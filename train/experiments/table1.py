@@ -27,10 +27,11 @@ from rich.console import Console
 from calib.errors import RankotomError, exit_on_error
 from calib.evaluation import Estimate, evaluate
 from calib.files import replace_file
+from calib.intervals import share_interval
 from calib.predictions import Predictions
 from calib.reports.table1 import RunResult, Table1, markdown, report, write
 from calib.temperature import fit_temperature, softmax
-from train.batches import batches, steps_per_epoch
+from train.batches import TrainingFaces, batches, steps_per_epoch
 from train.checkpoint import load_checkpoint
 from train.data.crops import load_crops
 from train.data.datasets import FaceSet, Half, data_folder, load_dataset, validation_half
@@ -125,6 +126,28 @@ def find_rows(names: Sequence[str], dataset: DatasetName) -> tuple[Row, ...]:
     return tuple(row for name, row in known.items() if not names or name in names)
 
 
+def base_recipe(
+    start: Start,
+    weights: Path | None,
+    every: int,
+    epochs: int | None,
+    bfloat16: bool,
+    threads: int | None,
+) -> Recipe:
+    """What all rows share, as the command's options say."""
+    if start == "faces" and weights is None:
+        raise RankotomError(
+            "--start faces needs --weights. To write them: python -m train.teachers.start_weights "
+            "dlib-112 --files FOLDER --to runs/dlib-112.safetensors"
+        )
+    if start == "random" and weights is not None:
+        raise RankotomError("--weights are for --start faces; --start random has none.")
+    if threads:
+        torch.set_num_threads(threads)
+    base = STARTS[start]
+    return replace(base, every=every, epochs=epochs or base.epochs, bfloat16=bfloat16)
+
+
 @dataclass(frozen=True, eq=False)
 class RunLogits:
     """What a finished run says of both halves, and of blends of the reporting half."""
@@ -147,21 +170,26 @@ class Harness:
         self, rows: Sequence[Row], bases: Sequence[Recipe], weights: Path | None
     ) -> Iterator[RunResult]:
         """Train and measure every row with every base recipe; these differ in their seed."""
-        choose, report = (self.half(bases[0], half) for half in ("choose", "report"))
-        pixels = [self.crops(bases[0], half) for half in (choose, report)]
+        with self.ranks.leader_first():  # it writes the crops
+            choose, report = (self.half(bases[0], half) for half in ("choose", "report"))
+            pixels = [self.crops(bases[0], half) for half in (choose, report)]
         overall = OverallProgress([row.cost for _ in bases for row in rows], bases[0].epochs)
         for base in bases:
             for row in rows:
                 recipe = row.recipe(base)
                 overall.start_run(f"{row.name}, seed {recipe.seed}", row.cost)
-                faces = load_training_faces(
-                    recipe, self.folder, self.folder / "framed", self.check_count
-                )
+                faces = self.training_faces(recipe)
                 run = self.runs / row.folder(recipe)
                 checkpoint = train(recipe, faces, run, self.ranks, weights, overall)
                 with self.ranks.leader_first():  # only the leader writes it
                     logits = run_logits(recipe, checkpoint, len(faces.classes), *pixels)
                 yield measure(row, recipe, logits, choose, report)
+
+    def training_faces(self, recipe: Recipe) -> TrainingFaces:
+        with self.ranks.leader_first():
+            return load_training_faces(
+                recipe, self.folder, self.folder / "framed", self.check_count
+            )
 
     def half(self, recipe: Recipe, half: Half) -> FaceSet:
         faces = load_dataset(recipe.dataset, self.folder, "valid", self.check_count)
@@ -176,9 +204,7 @@ class Harness:
         trainings = {}
         for row in rows:
             recipe = row.recipe(base)
-            faces = load_training_faces(
-                recipe, self.folder, self.folder / "framed", self.check_count
-            )
+            faces = self.training_faces(recipe)
             training = begin(recipe, faces, self.runs / row.folder(recipe), self.ranks)
             steps = batches(recipe, faces, recipe.epochs - 1, self.ranks, self.ranks.device)
             trainings[row.name] = training, list(islice(steps, TIMED_STEPS))
@@ -193,7 +219,7 @@ class Harness:
     def setting(self, base: Recipe, start: str) -> dict[str, Any]:
         """What all runs have in common, for the table's caption."""
         recipe = replace(base, **ALONE)
-        faces = load_training_faces(recipe, self.folder, self.folder / "framed", self.check_count)
+        faces = self.training_faces(recipe)
         return {
             "dataset": base.dataset,
             "start": start,
@@ -262,9 +288,18 @@ def measure(
     scaled = {
         **estimates(fitted),
         "temperature": Estimate(fitted),
-        **{name: Estimate(float(each.mean())) for name, each in orders.items()},
+        **{name: share_of_pairs(each) for name, each in orders.items()},
     }
     return RunResult(row.name, recipe.seed, estimates(1.0), scaled)
+
+
+def share_of_pairs(above: NDArray[np.bool_]) -> Estimate:
+    """The interval counts a blend once: its two comparisons are not independent."""
+    pairs = above.shape[1]
+    if not pairs:
+        return Estimate(None)
+    share = float(above.mean())
+    return Estimate(share, share_interval(share * pairs, pairs))
 
 
 def main(
@@ -293,15 +328,8 @@ def main(
     plot: Annotated[Path | None, typer.Option(help="Draw accuracy against ECE here.")] = None,
 ) -> None:
     """Train every row with every seed, and print the table; Markdown goes to standard output."""
-    if start == "faces" and weights is None:
-        raise RankotomError(
-            "--start faces needs --weights. To write them: python -m train.teachers.start_weights "
-            "dlib-112 --files FOLDER --to runs/dlib-112.safetensors"
-        )
-    if threads:
-        torch.set_num_threads(threads)
-    base = replace(STARTS[start], dataset=dataset, every=every, bfloat16=bfloat16)
-    base = replace(base, epochs=epochs or base.epochs)
+    base = base_recipe(start, weights, every, epochs, bfloat16, threads)
+    base = replace(base, dataset=dataset)
     if network or size:
         name = find_network(network or base.network)
         channels: Literal[1, 3] = 3 if name.startswith("resnet") else 1
@@ -312,8 +340,8 @@ def main(
         harness = Harness(data_folder(data), runs, ranks, check_count)
         results = list(harness.train_rows(rows, bases, weights))
         seconds = harness.step_seconds(rows, bases[0])
+        table = Table1(harness.setting(base, start), tuple(results), seconds)
         if ranks.is_leader:
-            table = Table1(harness.setting(base, start), tuple(results), seconds)
             write(table, json, plot)
             Console(stderr=True).print(report(table))
             print(markdown(table))

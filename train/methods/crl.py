@@ -57,4 +57,4 @@ def correctness_ranking(confidence: Tensor, clarity: Tensor) -> Tensor:
     """The loss of each face and its neighbour, the last one's being the first, (n,)."""
     gap = clarity - clarity.roll(-1)
     ahead = gap.sign() * (confidence - confidence.roll(-1))
-    return functional.relu(gap.abs() - ahead) * (gap != 0)
+    return functional.relu(gap.abs() - ahead)

@@ -7,6 +7,7 @@ EAC's maps (attention.py), with rare classes counting more, and labels that favo
             over the classes that are not the label
     L    =  -sum_c y_s[c] log p(x)[c] + lambda sum_k w_k D[k]        epsilon = 0.3, lambda = 0.1
 
+Unless the settings say "as written", the w are scaled to RAF-DB's sum, 10.1 (settings.py says why).
 EAC has the mean over classes, this the sum. Its confidences are low by construction: the largest
 target is 0.7.
 """

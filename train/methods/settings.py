@@ -27,7 +27,11 @@ class ScnSettings:
 
 @dataclass(frozen=True)
 class AttentionSettings:
-    """What EAC and RAC share: maps of a face and of its mirror image should agree."""
+    """What EAC and RAC share: maps of a face and of its mirror image should agree.
+
+    The authors also add noise to the pictures (EAC) or RandAugment (RAC). All rows of Table 1 share
+    one augmentation, so of the authors' only the holes are here: they are part of the method.
+    """
 
     weight: float  # lambda
     erase_chance: float  # of random erasing

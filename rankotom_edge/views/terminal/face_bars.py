@@ -12,7 +12,7 @@ from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.history import History, Moment
 from rankotom_edge.views.palette import FAINT_HEX, QUIET_HEX, emotion_hex
-from rankotom_edge.views.terminal.face_order import FaceOrder
+from rankotom_edge.views.presenter import bars_shown
 from rankotom_edge.views.terminal.history_strip import history_strip
 from rankotom_edge.views.wording import headline, named_emotions, percent
 
@@ -50,7 +50,6 @@ def plan_lines(lines: int, labels: int) -> Plan:
 
 def face_grid(
     readings: tuple[Reading, ...],
-    order: FaceOrder,
     history: History,
     reliability: Reliability,
     room: Size,
@@ -61,8 +60,7 @@ def face_grid(
     shown = list(readings)
     if len(shown) > max_columns * lines:
         lines = max(1, lines - 1)  # a line is needed to say how many are left out
-        first = set(list(order)[: max_columns * lines])
-        shown = [reading for reading in readings if reading.track in first]
+        shown = shown[: max_columns * lines]
     columns = min(len(shown), max_columns)
     rows = -(-len(shown) // columns)
     widest = WIDEST if len(readings) == 1 else MAX_WIDTH
@@ -82,7 +80,6 @@ def face_grid(
         _face(
             reading,
             several,
-            order[reading.track],
             history.lane(reading.track),
             reliability,
             (face_width, height),
@@ -104,7 +101,6 @@ def face_grid(
 def _face(
     reading: Reading,
     several: bool,
-    ranked: Sequence[int],
     lane: Sequence[Moment | None],
     reliability: Reliability,
     room: Size,
@@ -129,11 +125,9 @@ def _face(
     detail = Text(words.number if cut else words.detail, style=QUIET_HEX)
     detail.truncate(width, overflow="ellipsis")
     names = max(len(name) for name in reading.labels)
-    in_headline = [reading.labels.index(name) for name in (*named_emotions(reading), reading.top)]
     plan = plan_lines(lines - HEAD_LINES, len(reading.labels))
-    first = list(dict.fromkeys((*in_headline, *ranked)))[: plan.bars]
     parts = [Text("")] * plan.gap
-    for index in sorted(first):
+    for index in bars_shown(reading, plan.bars):
         parts += _bar(reading, index, reliability, names, width, plan.thick)
     if plan.strip:
         parts += [Text(""), *history_strip(lane, reading.labels, width, plan.strip)]

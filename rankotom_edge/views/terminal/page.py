@@ -15,7 +15,6 @@ from rich.text import Text
 from calib.reports.widgets import Report
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.display import Display
-from rankotom_edge.views.history import History
 from rankotom_edge.views.palette import FAINT_HEX, QUIET_HEX, RECORDING_HEX, WARNING_HEX
 from rankotom_edge.views.presenter import (
     STILL,
@@ -26,7 +25,6 @@ from rankotom_edge.views.presenter import (
     status_line,
 )
 from rankotom_edge.views.terminal.face_bars import GUTTER, MIN_WIDTH, Size, face_grid
-from rankotom_edge.views.terminal.face_order import FaceOrder
 from rankotom_edge.views.terminal.side_panels import SIDE_PANEL_WIDTH, side_panel
 
 MARGIN = 1
@@ -40,13 +38,10 @@ def render(
     reliability: Reliability,
     size: Size,
     *,
-    order: FaceOrder,
-    history: History,
     picture: bool = False,
     colours: bool = True,
 ) -> RenderableType:
-    """A page of exactly ``size``. ``order`` and ``history`` are those of the display's faces;
-    ``picture`` adds the frame, if the terminal has the ``colours``."""
+    """A page of exactly ``size``; ``picture`` adds the frame if the terminal has ``colours``."""
     latest, readings = display.latest, shown_readings(display)
     columns = size[0] - 2 * MARGIN
     lines = max(1, size[1] - 1 - display.status.still)
@@ -60,7 +55,7 @@ def render(
         body = panel.body
     else:
         if readings:
-            body = face_grid(readings, order, history, reliability, (width, lines))
+            body = face_grid(readings, display.history, reliability, (width, lines))
         else:
             body = _centre_message(picture_message(display), lines)
         if panel is not None:

@@ -17,7 +17,7 @@ from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.drawing.canvas import crop_image
-from rankotom_edge.views.palette import QUIET_HEX, Colour, reading_colour, text_colour_on
+from rankotom_edge.views.palette import QUIET_HEX, Colour, headline_colour, text_colour_on
 from rankotom_edge.views.terminal.half_blocks import HalfBlocks, Tag, fit_image
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 
@@ -99,7 +99,7 @@ def _with_boxes(frame: Image, small: Image, readings: Sequence[Reading]) -> Half
     zoom = np.tile(np.divide(small.shape[1::-1], frame.shape[1::-1]), 2)
     for reading in readings:
         x, y, width, height = (round(value) for value in zoom * reading.face.box)
-        colour = reading_colour(reading)
+        colour = headline_colour(reading)
         cv2.rectangle(drawn, (x, y), (x + width, y + height), colour)
         ink = text_colour_on(colour)
         style = Style(color=_rich(ink), bgcolor=_rich(colour), bold=True)

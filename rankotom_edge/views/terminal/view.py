@@ -14,8 +14,6 @@ from rich.live import Live
 from rankotom_edge.model.card import MeasuredModel
 from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.views.display import Display
-from rankotom_edge.views.history import History
-from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.keyboard import Keyboard
 from rankotom_edge.views.terminal.page import render
 
@@ -59,8 +57,6 @@ class TerminalView:
         self._live = Live(console=self._console, screen=True, auto_refresh=False)
         self._clock = clock
         self._next = float("-inf")
-        self._order: FaceOrder = {}
-        self._history = History()
         self._on_exit = ExitStack()
 
     def show(self, display: Display) -> None:
@@ -69,16 +65,11 @@ class TerminalView:
         if now < self._next:
             return
         self._next = now + REFRESH_SECONDS
-        self._order = update_order(display.latest, self._order)
-        if display.latest is not None:
-            self._history.add(display.latest.frame.time, display.latest.readings)
         width, height = self._console.size
         page = render(
             display,
             self._reliability,
             (width, height),
-            order=self._order,
-            history=self._history,
             picture=self._picture,
             colours=shows_pictures(self._console),
         )

@@ -7,20 +7,20 @@ faces that cover each other it stands beside them, and a line leads to its box.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import cv2
 
 from rankotom_edge.frame import Image
 from rankotom_edge.readings.reading import Reading
-from rankotom_edge.views.drawing.canvas import draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
-from rankotom_edge.views.drawing.text import line_height, text_width
-from rankotom_edge.views.palette import GROUND, headline_colour, text_colour_on
+from rankotom_edge.views.palette import GROUND, headline_colour
 from rankotom_edge.views.wording import Headline
 
 OUTSIDE, INSIDE, APART = ("beneath", "above"), ("inside", "inside above"), "apart"
+HAIR = 0.3  # of a box's height, above it: kept free of captions while there is room
 ALIGNS = (0.5, 0.0, 1.0)  # in the middle of its box, at its left edge, at its right edge
 
 
@@ -48,8 +48,14 @@ def place_captions(
     """By track. ``widths`` of the forms; ``before`` are the captions of the frame before, which
     stay on their side of the face while there is room."""
     placed: dict[int, Caption] = {}
-    for track, box in boxes.items():
-        taken = [other for it, other in boxes.items() if it != track]
+    hair = {
+        track: box._replace(y=box.y - HAIR * box.height, height=HAIR * box.height)
+        for track, box in boxes.items()
+    }
+    for (track, box), kept_free in product(boxes.items(), (hair, {})):
+        if track in placed:
+            continue
+        taken = [other for each in (boxes, kept_free) for it, other in each.items() if it != track]
         taken += [caption.rect for caption in placed.values()]
         last = before.get(track)
         for caption in _candidates(box, widths[track], height, area, taken, last):
@@ -93,22 +99,6 @@ def _candidates(
 
 def _middle(rect: Rect) -> tuple[float, float]:
     return rect.x + rect.width / 2, rect.y + rect.height / 2
-
-
-def caption_width(text: str, sizes: Sizes) -> int:
-    return text_width(text, sizes.text, bold=True) + 2 * sizes.px(5)
-
-
-def caption_height(sizes: Sizes) -> int:
-    return line_height(sizes.text, bold=True) + sizes.px(4)
-
-
-def draw_tag(image: Image, rect: Rect, text: str, reading: Reading, sizes: Sizes) -> None:
-    """The words on the reading's colour: a caption, or the number of a card or a crop."""
-    colour = headline_colour(reading)
-    fill_rect(image, rect, colour, sizes.px(4))
-    at = (round(rect.x) + sizes.px(5), round(rect.y) + sizes.px(2) - 1)
-    draw_text(image, text, at, sizes.text, text_colour_on(colour), bold=True)
 
 
 def draw_lead(image: Image, caption: Rect, box: Rect, reading: Reading, sizes: Sizes) -> None:

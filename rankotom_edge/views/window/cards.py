@@ -1,9 +1,6 @@
 """The cards of the faces in the column: which of them, how large, and what each shows."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from rankotom_edge.frame import Image
 from rankotom_edge.model.reliability import Reliability
@@ -11,16 +8,10 @@ from rankotom_edge.readings.reading import Reading, bar_reliability
 from rankotom_edge.views.drawing.canvas import draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
+from rankotom_edge.views.drawing.tag import draw_tag, tag_height, tag_width
 from rankotom_edge.views.drawing.text import line_height, text_width
-from rankotom_edge.views.palette import (
-    CARD,
-    GROUND,
-    QUIET,
-    TEXT,
-    mix,
-    reading_colour,
-)
-from rankotom_edge.views.window.captions import caption_height, caption_width, draw_tag
+from rankotom_edge.views.palette import CARD, GROUND, QUIET, TEXT, mix, reading_colour
+from rankotom_edge.views.presenter import bars_shown
 from rankotom_edge.views.wording import Headline, headline, named_emotions, percent
 
 # One face alone; all bars; the highest three; the headline in two lines, and in one.
@@ -72,14 +63,14 @@ def largest_level(count: int, labels: int, area: Rect, sizes: Sizes) -> int:
 def card_grid(count: int, level: int, labels: int, area: Rect, sizes: Sizes) -> Grid:
     columns, rows = _shape(level, labels, area, sizes)
     left_out = None
+    gap, height = _gap(level, sizes), card_height(level, labels, sizes)
     if count > columns * rows:
         line = line_height(sizes.text) + sizes.px(4)
-        left_out = Rect(area.x, area.bottom - line + sizes.px(4), area.width, line)
-        area = Rect(area.x, area.y, area.width, area.height - line)
-        columns, rows = _shape(level, labels, area, sizes)
+        columns, rows = _shape(level, labels, area._replace(height=area.height - line), sizes)
+        below = area.y + rows * (height + gap) - gap
+        left_out = Rect(area.x, below + sizes.px(4), area.width, line)
     if count <= rows:
         columns = 1  # in a wide column too: a card is as easy to find as a line in a list
-    gap, height = _gap(level, sizes), card_height(level, labels, sizes)
     width = (area.width - gap * (columns - 1)) / max(1, columns)
     return Grid(
         tuple(
@@ -119,20 +110,11 @@ def draw_card(
     _draw_headline(image, rect, words, reading, number, sizes, level)
     if level in HEADLINE_HEIGHTS:
         return
-    for row, index in enumerate(_bars_shown(reading, level)):
+    bars = len(reading.labels) if level <= FULL else SHORT_BARS
+    for row, index in enumerate(bars_shown(reading, bars)):
         top = rect.y + sizes.pad - sizes.px(2) + sizes.head + row * sizes.row
         line = Rect(rect.x + sizes.pad, top, rect.width - 2 * sizes.pad, sizes.row)
         draw_bar(image, line, reading, index, reliability, sizes)
-
-
-def _bars_shown(reading: Reading, level: int) -> Sequence[int]:
-    """Indexes of the emotions that have a bar, in the model's order."""
-    everything = range(len(reading.labels))
-    if level <= FULL:
-        return everything
-    # Sorted by whole per cents: near zero the exact order changes at every frame.
-    highest = np.argsort(-reading.probabilities.round(2), kind="stable")[:SHORT_BARS]
-    return sorted(int(index) for index in highest)
 
 
 def _draw_headline(
@@ -149,9 +131,14 @@ def _draw_headline(
     top = rect.y + (sizes.px(4) if compact else sizes.pad - sizes.px(3))
     title = sizes.text if compact else sizes.title
     if number is not None:
-        tag = Rect(left, top, caption_width(str(number), sizes), caption_height(sizes))
-        draw_tag(image, tag, str(number), reading, sizes)
-        left = tag.right + sizes.px(7)
+        draw_tag(
+            image,
+            (left, top + (line_height(title, bold=True) - tag_height(sizes)) / 2),
+            str(number),
+            reading,
+            sizes,
+        )
+        left += tag_width(str(number), sizes) + sizes.px(7)
     beneath, full = words.detail, title
     if text_width(f"{words.title}  {words.number}", title, bold=True) <= right - left:
         draw_text(image, words.number, (right, top), title, TEXT, bold=True, right=True)

@@ -14,9 +14,9 @@ from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.drawing.canvas import crop_image, draw_outline, draw_text, fill_rect
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
+from rankotom_edge.views.drawing.tag import draw_tag
 from rankotom_edge.views.drawing.text import text_width, wrap
 from rankotom_edge.views.palette import CARD, FAINT, GROUND, QUIET, TEXT, bgr, headline_colour
-from rankotom_edge.views.window.captions import caption_height, caption_width, draw_tag
 from rankotom_edge.views.window.cards import COMPACT, HEADLINE_HEIGHTS
 from rankotom_edge.views.window.layout import WindowLayout
 from rankotom_edge.views.wording import MARK_MEANING, calibration_words
@@ -24,6 +24,7 @@ from rankotom_edge.views.wording import MARK_MEANING, calibration_words
 RIGHT, OVER, UNDER = bgr("#6d7886"), bgr("#e69f00"), bgr("#56b4e9")
 INSETS = ("help", "reliability", "crop")  # of the controls
 CROP_TITLE = 28  # the height of the line above the crops, in units
+CROP_COLUMNS = (2, 3, 4)
 KEY_ROOM = 50  # of a key in the help, in units
 WINDOW_KEYS = {"f": "full screen"}
 
@@ -50,7 +51,8 @@ def split_column(layout: WindowLayout, controls: Controls, faces: int) -> tuple[
     elif name == "reliability":
         height = sizes.px(224)
     else:
-        height = sizes.px(CROP_TITLE) + crop_grid(faces, width, area.height / 2, sizes)[1]
+        _, rows, size = crop_grid(faces, width, area.height / 2, sizes)
+        height = sizes.px(CROP_TITLE + 4) + rows * (size + gap)
     height = min(height, room)
     if beside:
         rest = area._replace(width=area.width - width - gap)
@@ -77,21 +79,22 @@ def draw_inset(
 
 
 def crop_grid(faces: int, width: float, room: float, sizes: Sizes) -> tuple[int, int, int]:
-    """Columns, height and the size of a crop: as large as all fit, at least two in a row."""
-    columns, gap = 1, sizes.gap
-    while True:
-        columns += 1
-        size = int(width - 2 * sizes.pad - gap * (columns - 1)) // columns
-        height = max(1, -(-faces // columns)) * (size + gap) + sizes.px(4)
-        if height <= room - sizes.px(CROP_TITLE) or size <= gap:
-            return columns, height, max(1, size)
+    """Columns, rows, and the size of a crop: as large as all fit, but not hidden by its number."""
+    columns = rows = size = 1
+    for columns in CROP_COLUMNS:
+        size = int(width - 2 * sizes.pad - sizes.gap * (columns - 1)) // columns
+        rows = max(1, int((room - sizes.px(CROP_TITLE + 4)) // (size + sizes.gap)))
+        if columns * rows >= faces:
+            break
+    return columns, min(rows, max(1, -(-faces // columns))), size
 
 
 def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Sizes) -> None:
     """Each face as the network saw it, enlarged without smoothing; several with their numbers."""
-    _draw_title(image, rect, "as the network sees it", sizes)
-    columns, _, size = crop_grid(len(readings), rect.width, rect.height, sizes)
-    for place, reading in enumerate(readings):
+    columns, rows, size = crop_grid(len(readings), rect.width, rect.height, sizes)
+    more = len(readings) - columns * rows
+    _draw_title(image, rect, f"as the network sees it{f'  +{more}' if more > 0 else ''}", sizes)
+    for place, reading in enumerate(readings[: columns * rows]):
         row, column = divmod(place, columns)
         x = round(rect.x + sizes.pad + column * (size + sizes.gap))
         y = round(rect.y + sizes.px(CROP_TITLE) + row * (size + sizes.gap))
@@ -102,9 +105,7 @@ def draw_crops(image: Image, rect: Rect, readings: Sequence[Reading], sizes: Siz
         colour = headline_colour(reading)
         draw_outline(image, Rect(x, y, size, size), colour, sizes.px(1), GROUND)
         if len(readings) > 1:
-            number = str(reading.track)
-            tag = Rect(x, y, caption_width(number, sizes), caption_height(sizes))
-            draw_tag(image, tag, number, reading, sizes)
+            draw_tag(image, (x, y), str(reading.track), reading, sizes)
 
 
 def draw_reliability(image: Image, rect: Rect, evaluation: Evaluation, sizes: Sizes) -> None:

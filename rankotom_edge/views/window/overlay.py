@@ -11,16 +11,14 @@ from rankotom_edge.readings.reading import Reading
 from rankotom_edge.views.display import Display
 from rankotom_edge.views.drawing.activation_map import draw_evidence
 from rankotom_edge.views.drawing.canvas import draw_outline, draw_text
+from rankotom_edge.views.drawing.tag import draw_tag, tag_height, tag_width
 from rankotom_edge.views.palette import GROUND, QUIET, headline_colour
 from rankotom_edge.views.presenter import NO_FACE, is_stale, shown_readings
 from rankotom_edge.views.window.captions import (
     APART,
     Caption,
     caption_forms,
-    caption_height,
-    caption_width,
     draw_lead,
-    draw_tag,
     place_captions,
 )
 from rankotom_edge.views.window.cards import (
@@ -51,7 +49,7 @@ class Overlay:
 
     def draw(self, display: Display, room: tuple[int, int] | None = None) -> Image:
         """A new image that fills ``room`` (width, height), or shows the frame at its own size."""
-        readings = tuple(sorted(shown_readings(display), key=lambda reading: reading.track))
+        readings = shown_readings(display)
         layout = _divide(display, room)
         image = _draw_frame(display, layout)
         if display.controls.evidence:
@@ -75,10 +73,10 @@ class Overlay:
             for reading in readings
         }
         widths = {
-            track: [caption_width(text, sizes) for text in texts] for track, texts in forms.items()
+            track: [tag_width(text, sizes) for text in texts] for track, texts in forms.items()
         }
         self._captions = place_captions(
-            boxes, widths, caption_height(sizes), layout.around, self._captions
+            boxes, widths, tag_height(sizes), layout.around, self._captions
         )
         for reading in readings:
             box, caption = boxes[reading.track], self._captions.get(reading.track)
@@ -89,7 +87,7 @@ class Overlay:
             caption = self._captions.get(reading.track)
             if caption is not None:
                 text = forms[reading.track][caption.form]
-                draw_tag(image, caption.rect, text, reading, sizes)
+                draw_tag(image, caption.rect[:2], text, reading, sizes)
 
     def _draw_column(
         self,

@@ -63,7 +63,7 @@ def test_the_papers_figures_stand_beside_the_methods_that_it_has(table: Table1) 
 def test_the_cost_of_a_step_is_told_beside_the_first_row(table: Table1) -> None:
     lines = markdown(table).splitlines()
     costs = [line for line in lines if line.startswith("| SCN |")][2]
-    assert costs.endswith("| 0.55 (1.1) |")
+    assert costs.endswith("| 0.55 | 1.1 |")
 
 
 def test_the_terminal_shows_all_three_parts(table: Table1) -> None:
@@ -73,6 +73,9 @@ def test_the_terminal_shows_all_three_parts(table: Table1) -> None:
     shown = captured.get()
     for words in ("As trained", "At the temperature", "Blends and cost", "72.0", "70.0 to 74.0"):
         assert words in shown
+    paper = shown[shown.index("In the paper") :].splitlines()
+    assert paper[2].split() == ["SCN", "79.32", "15.79", "34.94", "15.84"]
+    assert paper[3].startswith("The paper's figures are of other pictures")
 
 
 def test_a_narrow_terminal_has_the_means_alone(table: Table1) -> None:

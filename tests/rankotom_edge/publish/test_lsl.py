@@ -92,6 +92,21 @@ def test_the_time_stamp_is_the_capture_in_lsls_clock(
     assert in_lsl_clock(captured - 5) == pytest.approx(stamp - 5, abs=0.001)
 
 
+def test_a_pause_between_two_clocks_does_not_move_the_time_stamp(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    local_clock, pauses = pylsl.local_clock, iter([0.5])
+
+    def pausing() -> float:
+        now = float(local_clock())
+        time.sleep(next(pauses, 0.0))
+        return now
+
+    expected = in_lsl_clock(100.0)
+    monkeypatch.setattr(pylsl, "local_clock", pausing)
+    assert in_lsl_clock(100.0) == pytest.approx(expected, abs=0.1)
+
+
 def test_blends_and_drift_are_markers_at_the_time_of_their_frame(
     receiver: LslReceiver, camera: str, made: Any
 ) -> None:

@@ -13,6 +13,7 @@ from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.presenter import (
     Message,
+    bars_shown,
     drift_words,
     frame_rate,
     model_words,
@@ -34,6 +35,22 @@ def test_readings_are_smoothed_or_raw_as_the_keys_have_it(showing: Any) -> None:
     assert reading.probabilities is both.probabilities
     (reading,) = shown_readings(showing.display(latest, Controls(smoothed=False)))
     assert reading.probabilities == pytest.approx(both.raw)
+
+
+def test_where_three_bars_fit_they_stay_while_small_ones_tremble(showing: Any) -> None:
+    for fear, contempt in ((0.016, 0.024), (0.024, 0.016), (0.019, 0.02)):
+        reading = showing.reading(happiness=0.9, neutral=0.05, fear=fear, contempt=contempt)
+        shown = [reading.labels[index] for index in bars_shown(reading, 3)]
+        assert shown == ["neutral", "happiness", "fear"]
+    assert bars_shown(reading, 8) == list(range(8))
+
+
+def test_the_bars_of_the_headline_come_first(showing: Any) -> None:
+    blend = showing.reading(happiness=0.52, surprise=0.31)
+    assert blend.blend is not None
+    assert [blend.labels[index] for index in bars_shown(blend, 2)] == ["happiness", "surprise"]
+    close = showing.reading(happiness=0.449, fear=0.451)
+    assert [close.labels[index] for index in bars_shown(close, 1)] == ["fear"]
 
 
 def test_a_lost_source_shows_no_readings_and_an_ended_one_keeps_them(showing: Any) -> None:

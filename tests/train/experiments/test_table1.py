@@ -1,6 +1,9 @@
 """Every row is trained and measured on the same faces, in each data set's official layout."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,8 +18,10 @@ from typer.testing import CliRunner, Result
 import rankotom_edge.sources
 from calib.emotions import EMOTIONS
 from calib.errors import RankotomError
+from calib.evaluation import Estimate
+from calib.intervals import share_interval
 from rankotom_edge.faces.detector import FaceDetector
-from train.experiments.table1 import ROWS, STARTS, find_rows, main
+from train.experiments.table1 import ROWS, STARTS, find_rows, main, share_of_pairs
 
 TRAIN, VALID = 72, 24  # faces; a batch has 64
 
@@ -136,7 +141,9 @@ def test_ferplus_gets_every_row_with_every_figure(run: Run, tmp_path: Path) -> N
     first = table["results"][0]
     assert first["raw"]["ece"]["interval"] is not None
     assert first["scaled"]["temperature"]["value"] > 0
-    assert 0 <= first["scaled"]["clear_order"]["value"] <= 1
+    for name in ("clear_order", "order"):
+        low, high = first["scaled"][name]["interval"]
+        assert 0 <= low <= first["scaled"][name]["value"] <= high <= 1
     assert set(table["step_seconds"]) == {row.name for row in ROWS}
     assert table["paper"]["percent"]["RAC"]["ece"] == 19.73
     assert "| SCN |" in shown.output
@@ -164,6 +171,37 @@ def test_other_data_sets_go_through_the_same_command(
     assert table["setting"]["dataset"] == dataset
 
 
-def test_the_face_trained_start_asks_for_its_weights(data: Path) -> None:
+def test_a_start_and_its_weights_go_together(data: Path) -> None:
     with pytest.raises(RankotomError, match="start_weights"):
         main(start="faces", data=data)
+    with pytest.raises(RankotomError, match="--start random has none"):
+        main(start="random", weights=data, data=data)
+
+
+def test_the_interval_of_an_order_counts_each_blend_once() -> None:
+    above = np.array([[True] * 8, [True] * 6 + [False] * 2])
+    share = share_of_pairs(above)
+    assert share.value == 14 / 16
+    assert share.interval == share_interval(7, 8)
+    assert share_of_pairs(above[:, :0]) == Estimate(None)
+
+
+def test_two_processes_share_the_runs_and_one_of_them_prints_the_table(
+    data: Path, tmp_path: Path
+) -> None:
+    command = (
+        "-m torch.distributed.run --standalone --nproc-per-node 2 -m train.experiments.table1 "
+        f"--data {data} --runs {tmp_path} --no-check-count --seeds 1 --epochs 1 "
+        f"--json {tmp_path / 'table.json'} --only SCN --only"
+    ).split()
+    ended = subprocess.run(
+        [sys.executable, *command, "Rank-O-ToM, paper"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("**As trained**") == 1
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert [each["row"] for each in table["results"]] == ["SCN", "Rank-O-ToM, paper"]

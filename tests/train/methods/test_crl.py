@@ -10,6 +10,7 @@ from torch import nn
 from calib.errors import RankotomError
 from train.batches import Batch, TrainingFaces
 from train.methods.crl import Crl, correctness_ranking
+from train.methods.settings import CrlSettings
 from train.ranks import Ranks
 from train.recipe import Recipe
 
@@ -53,6 +54,9 @@ def test_the_loss_is_cross_entropy_and_the_mean_of_the_ranking(
     assert bias is not None
     assert bias[1].item() == pytest.approx(0.5 - 2 * 0.1875)
     assert method.end_epoch(0) == "order 0.358 of the label loss"
+    twice = replace(hand_recipe, method="crl", crl=CrlSettings(weight=2.0))
+    result = Crl(twice, faces, network, alone).step(hand_batch([(255, 255), (0, 0)], [0, 0]))
+    assert result.loss.item() == pytest.approx(labels + 0.6, abs=1e-5)
 
 
 def test_the_log_says_where_crl_does_nothing(

@@ -84,7 +84,7 @@ def test_the_weight_of_agreement_grows_over_the_first_tenth_of_the_run(
     assert method.step(replace(batch, progress=0.0)).loss.item() == pytest.approx(losses[-1])
 
 
-def test_the_log_has_the_agreements_share_and_says_where_eac_does_nothing(
+def test_the_log_has_the_agreements_share_and_says_where_eac_has_nothing_to_do(
     network: nn.Module,
     recipe_without_holes: Recipe,
     hand_faces: Callable[..., TrainingFaces],
@@ -99,7 +99,7 @@ def test_the_log_has_the_agreements_share_and_says_where_eac_does_nothing(
     assert method.end_epoch(0) == "consistency 0.000 of the label loss"  # during the warm-up
     method.step(batch)
     assert method.end_epoch(1) == (
-        "consistency 0.000 of the label loss; EAC does nothing: its maps agree already"
+        "consistency 0.000 of the label loss; EAC has nothing left to do: its maps agree"
     )
 
 

@@ -1,12 +1,17 @@
 """Focal loss against numbers worked out by hand."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from train.batches import Batch, TrainingFaces
 from train.methods.cross_entropy import cross_entropy
-from train.methods.focal import focal
+from train.methods.focal import Focal, focal
+from train.ranks import Ranks
+from train.recipe import Recipe
 
 
 def logits_of(*probabilities: float) -> Tensor:
@@ -52,3 +57,18 @@ def test_losses_stay_finite_where_a_probability_underflows() -> None:
     assert loss.item() == pytest.approx(500.0)
     assert logits.grad is not None
     assert logits.grad.isfinite().all()
+
+
+def test_the_method_has_the_recipes_gamma_and_alpha(
+    hand_network: Callable[..., nn.Module],
+    hand_recipe: Recipe,
+    hand_faces: Callable[..., TrainingFaces],
+    hand_batch: Callable[..., Batch],
+    alone: Ranks,
+) -> None:
+    """A white face has the logits (0, ln 3), so its second class has p = 0.75."""
+    network = hand_network([0.0, 1.098612], [0.0, 0.0])
+    result = Focal(hand_recipe, hand_faces([0, 1]), network, alone).step(
+        hand_batch([(255, 255)], [1])
+    )
+    assert result.loss.item() == pytest.approx(0.25 * 0.25**2 * 0.287682, abs=1e-7)

@@ -88,7 +88,7 @@ def test_the_loss_weighs_the_maps_of_rare_classes_more_and_sums_over_classes(
     assert method.end_epoch(0) == "consistency 0.022 of the label loss"
     network.get_parameter("columns").data = torch.ones(2)
     method.step(hand_batch([(255, 0)], [0]))
-    assert method.end_epoch(1).endswith("; RAC does nothing: its maps agree already")
+    assert method.end_epoch(1).endswith("; RAC has nothing left to do: its maps agree")
 
 
 @pytest.mark.parametrize("change", [{"targets": "votes"}, {"distil": 0.5}])

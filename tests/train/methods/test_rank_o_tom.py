@@ -1,5 +1,6 @@
 """One step against a plain implementation of the paper."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from train.augment import Strength, scale_pixels
 from train.batches import Batch, TrainingFaces, batches
+from train.blend import blend_faces, smooth_blend
 from train.methods.cross_entropy import cross_entropy
 from train.methods.focal import focal
 from train.methods.method import StepResult
@@ -144,6 +146,33 @@ def test_without_faces_of_face_recognition_neighbours_with_different_labels_are_
     assert result.offered == 0
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["targets", "logits"])
+def test_other_readings_smooth_every_second_seam_and_rankmixup_has_no_labels_of_blends(
+    kind: Literal["targets", "logits"],
+    recipe: Recipe,
+    network: nn.Module,
+    batch: Batch,
+    step: Step,
+) -> None:
+    recipe = replace(
+        recipe, strength=STILL, face_recognition=False, ranking=kind, ranking_weight=0.5
+    )
+    first = torch.arange(8)
+    second = first ^ 1
+    upper = torch.where(batch.fer_above, first, second)
+    blended = blend_faces(batch.fer[upper], batch.fer[upper ^ 1])
+    blended[::2] = smooth_blend(batch.fer[upper[::2]], batch.fer[upper[::2] ^ 1])
+    logits = network(scale_pixels(torch.cat([batch.fer, blended])))
+    targets = torch.cat([batch.targets, (batch.targets + batch.targets[second]) / 2])
+    labelled = 8 if kind == "logits" else 16
+    expected = focal(logits[:labelled], targets[:labelled], gamma=2.0, alpha=0.25).mean()
+    terms = ranking_terms(recipe, logits, targets, batch.labels, first, second)
+    assert terms.sum() > 0
+    result = step(recipe, network, replace(batch, fr=None), ALL)
+    torch.testing.assert_close(result.loss, expected + 0.5 * terms.mean())
+
+
 def test_faces_without_a_pseudo_label_change_nothing(
     recipe: Recipe, faces: TrainingFaces, alone: Ranks, step: Step
 ) -> None:
@@ -273,3 +302,13 @@ def test_the_log_says_where_there_are_no_blends(
     method.thresholds = NONE
     method.step(batch)
     assert method.end_epoch(0) == ""  # asked for
+
+
+def test_the_first_epochs_thresholds_are_those_of_t_one(
+    recipe: Recipe, faces: TrainingFaces, alone: Ranks, network: nn.Module
+) -> None:
+    method = RankOToM(recipe, faces, network, alone)
+    method.correct.add(torch.tensor([[0.8, 0.1, 0.1, 0.0]]), torch.tensor([0]))
+    method.end_epoch(0)
+    first = 0.97 / (1 + math.exp(-1)) * 0.8
+    assert method.state()["thresholds"].tolist() == pytest.approx([first, 0.26, 0.26, 0.26])

@@ -83,7 +83,8 @@ def test_at_test_the_logits_are_weighed_too_and_the_answer_is_that_of_the_plain_
     network: nn.Module,
 ) -> None:
     face = torch.full((1, 1, 2, 2), -1.0)
-    assert network(face).tolist() == [pytest.approx([0, LN3])]
+    network.get_parameter("fc.bias").data = torch.tensor([0.0, 2 * LN3])
+    assert network(face).tolist() == [pytest.approx([0, (4 + 2) / 4 * LN3])]  # bias and all
     head = network.get_submodule("fc")
     assert isinstance(head, nn.Linear)
     plain = nn.functional.linear(torch.tensor([[-1.0]]), head.weight, head.bias)

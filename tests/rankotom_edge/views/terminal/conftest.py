@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from rankotom_edge.model.reliability import Reliability
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.history import History
-from rankotom_edge.views.terminal.face_order import FaceOrder, update_order
 from rankotom_edge.views.terminal.page import render
 
 
@@ -28,7 +28,6 @@ class Printed:
         encoding: str = "utf-8",
         colours: bool = True,
         picture: bool = False,
-        order: FaceOrder | None = None,
         history: History | None = None,
         **status: Any,
     ) -> list[str]:
@@ -41,11 +40,11 @@ class Printed:
             color_system="truecolor" if colours else None,
         )
         page = render(
-            self._showing.display(latest, controls, **status),
+            replace(
+                self._showing.display(latest, controls, **status), history=history or History()
+            ),
             self._reliability,
             size,
-            order=update_order(latest, {}) if order is None else order,
-            history=history or History(),
             picture=picture,
             colours=colours,
         )

@@ -78,13 +78,16 @@ def test_the_bar_is_as_long_as_the_share(printed: Any, showing: Any) -> None:
     assert lengths[0] < lengths[1]
 
 
-def test_faces_stand_side_by_side_and_the_largest_come_first(printed: Any, showing: Any) -> None:
+def test_faces_stand_side_by_side_and_those_that_came_first_stay(
+    printed: Any, showing: Any
+) -> None:
     three = [showing.reading(track, happiness=0.9) for track in (1, 2, 3)]
     assert printed(showing.frame_readings(*three))[1].count("happiness") == 3
     many = [showing.reading(track, happiness=0.9) for track in range(1, 10)]
-    page = printed(showing.frame_readings(*many), size=(30, 6))
-    assert numbers(page) == [6, 7, 8, 9]  # a later track's face is larger here
-    assert page[0].strip() == "+5 more faces"
+    for readings in (many, many[::-1]):  # as a detector may list them
+        page = printed(showing.frame_readings(*readings), size=(30, 6))
+        assert numbers(page) == [1, 2, 3, 4]
+        assert page[0].strip() == "+5 more faces"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_a_line_counts_only_the_faces_that_it_cannot_show(printed: Any, showing:
     readings = [showing.reading(track, happiness=0.9) for track in range(1, 7)]
     assert numbers(printed(showing.frame_readings(*readings[:5]), size=(30, 6))) == [1, 2, 3, 4, 5]
     assert printed(showing.frame_readings(*readings), size=(30, 6))[0].strip() == "+2 more faces"
-    assert numbers(printed(showing.frame_readings(*readings), size=(30, 2))) == [6]
+    assert numbers(printed(showing.frame_readings(*readings), size=(30, 2))) == [1]
 
 
 def test_an_unsure_headline_alone_still_says_why(printed: Any, showing: Any) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import re
 import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,20 +116,3 @@ def test_without_a_terminal_to_read_there_are_no_keys(model: MeasuredModel) -> N
     console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
     with TerminalView(model, console=console, keys=io.StringIO("q")) as view:
         assert view.key() is None
-
-
-def test_it_remembers_who_is_shown(showing: Any, model: MeasuredModel) -> None:
-    now = 0.0
-    file = io.StringIO()
-    console = Console(file=file, force_terminal=True, color_system=None, width=30, height=4)
-    view = TerminalView(model, console=console, keys=io.StringIO(), clock=lambda: now)
-    readings = [showing.reading(track, happiness=0.83) for track in range(1, 6)]
-    x, y, _, _ = readings[0].face.box
-    came_near = replace(readings[0], face=replace(readings[0].face, box=(x, y, 200, 200)))
-    with view:
-        for first in (readings[0], came_near, readings[0]):
-            file.seek(0)
-            file.truncate()
-            view.show(showing.display(showing.frame_readings(first, *readings[1:])))
-            assert re.findall(r"(\d) happiness", file.getvalue()) == ["4", "5"]
-            now += REFRESH_SECONDS

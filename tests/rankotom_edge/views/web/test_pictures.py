@@ -14,6 +14,7 @@ from rankotom_edge.views.controls import Controls
 from rankotom_edge.views.web import pictures
 from rankotom_edge.views.web.pictures import (
     FORMATS,
+    PHONE,
     QUICK_IN_A_ROW,
     FormatChoice,
     PictureCache,
@@ -91,6 +92,23 @@ def test_each_face_has_a_box_where_it_is_and_the_frame_is_left_alone(showing: An
         assert changed.min(axis=0) == pytest.approx((120, 200), abs=8)
         assert changed.max(axis=0) == pytest.approx((241, 321), abs=8)
     assert (latest.frame.image == before).all()
+
+
+@pytest.mark.parametrize(("side", "at_least"), [(150, 12), (60, 8)])
+def test_a_number_can_be_read_on_a_phone_and_leaves_the_face_free(
+    showing: Any, monkeypatch: pytest.MonkeyPatch, side: int, at_least: int
+) -> None:
+    drawn: list[int] = []
+    monkeypatch.setattr(pictures, "draw_tag", lambda *given: drawn.append(given[-1].text))
+    faces = [showing.reading(track, happiness=0.9) for track in (1, 2)]
+    faces = [replace(it, face=replace(it.face, box=(50, 50, side, side))) for it in faces]
+    for wanted in FORMATS:
+        drawn.clear()
+        picture = draw_picture(shown(showing, *faces), wanted.max_width, FERPLUS_FRAMING)
+        on_the_phone = PHONE / picture.shape[1]
+        assert all(round(letters * on_the_phone) >= at_least for letters in drawn)
+        assert all(letters <= side * picture.shape[1] / 640 / 3 for letters in drawn)
+        assert len(drawn) == 2
 
 
 def test_a_picture_that_is_no_longer_live_has_no_boxes(showing: Any) -> None:

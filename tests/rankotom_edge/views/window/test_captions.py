@@ -51,7 +51,7 @@ def test_it_stays_on_its_side_while_a_neighbour_sways() -> None:
     captions: dict[int, Caption] = {}
     sides = []
     for tremble in (0, 3, -3, 2, -2, 3, -3):
-        boxes = {1: Rect(200, 100, 90, 90), 2: Rect(200, 210 + tremble, 90, 90)}
+        boxes = {1: Rect(200, 100, 90, 90), 2: Rect(200, 239 + tremble, 90, 90)}
         captions = place(boxes, captions)
         sides.append(captions[1].side)
     assert sides == ["beneath", "beneath", *["above"] * 5]
@@ -69,6 +69,14 @@ def test_no_caption_lies_over_another_face_wherever_people_stand(count: int) -> 
             boxes[track] = Rect(x, y, side, side)
         captions = place(boxes, captions)
         check(boxes, captions)
+
+
+def test_it_keeps_off_the_hair_of_others_while_there_is_room() -> None:
+    boxes = {1: Rect(200, 200, 60, 60), 2: Rect(290, 190, 60, 60)}
+    captions = place(boxes)
+    check(boxes, captions)
+    hair = Rect(290, 190 - 15, 60, 15)
+    assert not captions[1].rect.overlaps(hair)
 
 
 def test_a_face_within_another_has_it_beside_both() -> None:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from rankotom_edge.views.controls import KEYS, Controls
+from rankotom_edge.views.drawing.sizes import Sizes
+from rankotom_edge.views.drawing.tag import tag_height, tag_width
 from rankotom_edge.views.palette import EMOTION_HEX
-from rankotom_edge.views.window.insets import split_column
+from rankotom_edge.views.window.insets import crop_grid, split_column
 from rankotom_edge.views.window.layout import divide_window
 from rankotom_edge.views.window.overlay import Overlay
 
@@ -87,6 +89,14 @@ def test_the_crop_is_shown_pixel_by_pixel(window: Any) -> None:
     inner = cv2.resize(crop[0], (90, 90), interpolation=cv2.INTER_NEAREST)[10:-10, 10:-10]
     found = cv2.matchTemplate(cv2.cvtColor(shown, cv2.COLOR_BGR2GRAY), inner, cv2.TM_CCOEFF_NORMED)
     assert found.max() > 0.99
+
+
+@pytest.mark.parametrize("faces", [2, 3, 8, 18, 40])
+def test_a_crop_is_not_hidden_by_its_number(faces: int) -> None:
+    sizes = Sizes(1.0)
+    columns, rows, size = crop_grid(faces, width=208, room=212, sizes=sizes)
+    assert tag_width("18", sizes) * tag_height(sizes) < 0.35 * size**2
+    assert columns * rows >= min(faces, 12)
 
 
 def test_the_crops_of_a_crowd_stay_in_their_column(window: Any) -> None:

@@ -58,7 +58,7 @@ def test_nothing_is_drawn_over_a_face(window: Any, count: int, size: tuple[int, 
 
 def test_every_face_is_numbered_like_its_card(window: Any, texts: list[str]) -> None:
     people = [
-        window.reading(window.shares(happiness=0.6), window.face_in(80 * n, 200, 60), n)
+        window.reading(window.shares(happiness=0.6), window.face_in(140 * n, 200, 60), n)
         for n in (3, 1, 2)
     ]
     window.drawn(window.frame_readings(*people), room=(1280, 800))
