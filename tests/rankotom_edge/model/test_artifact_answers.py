@@ -79,9 +79,9 @@ def test_probabilities_that_are_none_end_the_run(
     model.graph.node.append(helper.make_node("Mul", [before, "factor"], ["probabilities"]))
     path = tmp_path / "changed.onnx"
     path.write_bytes(model.SerializeToString())
-    with Classifier(read_artifact(path)) as classifier:
-        with pytest.raises(RankotomError, match="negative or do not sum to 1"):
-            classifier.classify(np.zeros((2, 1, 32, 32), np.uint8))
+    refused = pytest.raises(RankotomError, match="negative or do not sum to 1")
+    with Classifier(read_artifact(path)) as classifier, refused:
+        classifier.classify(np.zeros((2, 1, 32, 32), np.uint8))
 
 
 def test_a_graph_that_does_not_answer_in_time_is_refused(
