@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -271,7 +272,7 @@ def paper_table(table: Table1) -> Table:
     return shown
 
 
-COLOURS = (INK, FAINT, BLUE, SKY, RUST, ORANGE, "#009e73", "#cc79a7", "#8a6d00")
+COLOURS = (INK, "#6a3d9a", FAINT, BLUE, SKY, RUST, ORANGE, "#009e73", "#cc79a7", "#8a6d00")
 
 
 def draw_plot(table: Table1, path: Path) -> None:
@@ -281,7 +282,7 @@ def draw_plot(table: Table1, path: Path) -> None:
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         panels = (("As trained", "raw"), ("At the temperature of the choosing half", "scaled"))
         for panel, (title, which) in zip(axes, panels, strict=True):
-            for row, colour in zip(table.rows, COLOURS, strict=False):
+            for row, colour in zip(table.rows, cycle(COLOURS), strict=False):
                 draw_row(panel, row, colour, [getattr(run, which) for run in table.runs(row)])
             panel.set(title=title, xlabel="accuracy, % (better to the right)")
             draw_floor(panel, [getattr(run, which) for run in table.results])

@@ -92,6 +92,12 @@ class Row:
 
 ROWS = (
     Row("cross-entropy", ALONE | {"method": "cross-entropy"}),
+    # What our row is without blends: targets that are majority label and votes in equal parts.
+    Row(
+        "cross-entropy, votes",
+        ALONE | {"method": "cross-entropy", "targets": "both"},
+        needs_votes=True,
+    ),
     Row("focal", ALONE | {"method": "focal"}),
     Row("SCN", ALONE | {"method": "scn"}),
     Row("EAC", ALONE | {"method": "eac"}, cost=2.0),

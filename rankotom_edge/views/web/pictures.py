@@ -16,7 +16,7 @@ from rankotom_edge.views.drawing.canvas import draw_outline
 from rankotom_edge.views.drawing.picture_area import PictureArea
 from rankotom_edge.views.drawing.rect import Rect
 from rankotom_edge.views.drawing.sizes import Sizes
-from rankotom_edge.views.drawing.tag import draw_tag
+from rankotom_edge.views.drawing.tag import draw_tag, tag_height
 from rankotom_edge.views.palette import GROUND, headline_colour
 from rankotom_edge.views.presenter import is_stale, shown_readings
 from rankotom_edge.views.web.relay import Update
@@ -115,7 +115,8 @@ def _draw_box(image: Image, reading: Reading, area: PictureArea, numbered: bool)
     sizes = Sizes(min(area.rect.width / PHONE, box.height / NUMBER_SHARE))
     draw_outline(image, box, headline_colour(reading), sizes.px(1.4), GROUND)
     if numbered:
-        draw_tag(image, box[:2], str(reading.track), reading, sizes)
+        above = (box.x, max(area.rect.y, box.y - tag_height(sizes)))  # on the hair, not on an eye
+        draw_tag(image, above, str(reading.track), reading, sizes)
 
 
 def encode_jpeg(image: Image, quality: int) -> bytes:

@@ -79,8 +79,8 @@ def test_probabilities_that_are_none_end_the_run(
     model.graph.node.append(helper.make_node("Mul", [before, "factor"], ["probabilities"]))
     path = tmp_path / "changed.onnx"
     path.write_bytes(model.SerializeToString())
-    classifier = Classifier(read_artifact(path))
-    with pytest.raises(RankotomError, match="negative or do not sum to 1"):
+    refused = pytest.raises(RankotomError, match="negative or do not sum to 1")
+    with Classifier(read_artifact(path)) as classifier, refused:
         classifier.classify(np.zeros((2, 1, 32, 32), np.uint8))
 
 

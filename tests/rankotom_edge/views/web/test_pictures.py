@@ -11,6 +11,7 @@ from rankotom_edge.faces.crop import FERPLUS_FRAMING
 from rankotom_edge.readings.frame_readings import FrameReadings
 from rankotom_edge.sources import State
 from rankotom_edge.views.controls import Controls
+from rankotom_edge.views.drawing.tag import tag_height
 from rankotom_edge.views.web import pictures
 from rankotom_edge.views.web.pictures import (
     FORMATS,
@@ -99,7 +100,12 @@ def test_a_number_can_be_read_on_a_phone_and_leaves_the_face_free(
     showing: Any, monkeypatch: pytest.MonkeyPatch, side: int, at_least: int
 ) -> None:
     drawn: list[int] = []
-    monkeypatch.setattr(pictures, "draw_tag", lambda *given: drawn.append(given[-1].text))
+
+    def note(image: Any, corner: tuple[float, float], *given: Any) -> None:
+        drawn.append(given[-1].text)
+        assert corner[1] + tag_height(given[-1]) <= 50 * image.shape[1] / 640 + 1e-6
+
+    monkeypatch.setattr(pictures, "draw_tag", note)
     faces = [showing.reading(track, happiness=0.9) for track in (1, 2)]
     faces = [replace(it, face=replace(it.face, box=(50, 50, side, side))) for it in faces]
     for wanted in FORMATS:
