@@ -19,7 +19,8 @@ RETRIES = 2  # where the machinery fails; a video that cannot be read is an answ
 
 def read_on_cluster(tasks: Sequence[Task], address: str) -> Iterator[tuple[Task, Outcome]]:
     """Dask gives the videos of a worker that dies to others."""
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are told below
+    for name in ("distributed", "distributed.client"):  # the second has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are told below
     try:
         get_address_host_port(address)  # a client that never started prints a traceback at the end
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)

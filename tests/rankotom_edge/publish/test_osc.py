@@ -21,12 +21,12 @@ from rankotom_edge.publish.osc import MAX_FACES, OscReceiver, Places, bundles
 class Heard:
     def __init__(self) -> None:
         from pythonosc.dispatcher import Dispatcher
-        from pythonosc.osc_server import ThreadingOSCUDPServer
+        from pythonosc.osc_server import BlockingOSCUDPServer  # keeps the order
 
         self.messages: dict[str, list[Any]] = {}
         dispatcher = Dispatcher()
         dispatcher.set_default_handler(self._hear)
-        self.server = ThreadingOSCUDPServer(("127.0.0.1", 0), dispatcher)
+        self.server = BlockingOSCUDPServer(("127.0.0.1", 0), dispatcher)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -50,7 +50,7 @@ def test_a_patch_hears_the_frame_and_every_face(heard: Heard, made: Any) -> None
         made.wait_until(lambda: "/rankotom/face/2/contempt" in heard.messages, "face 2")
         made.wait_until(lambda: "/rankotom/face/1/contempt" in heard.messages, "face 1")
         made.wait_until(lambda: "/rankotom/drift" in heard.messages, "the frame")
-    said = heard.messages
+        said = dict(heard.messages)  # before the end, which says that nobody is there
     assert said["/rankotom/faces"] == [2]
     assert said["/rankotom/frame"] == [5, pytest.approx(5 / 30)]
     assert said["/rankotom/drift"] == [1]
