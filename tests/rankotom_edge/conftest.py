@@ -25,7 +25,7 @@ from rankotom_edge.recording.recorder import Recorder, describe_session
 from rankotom_edge.sources.demo import demo_picture, load_portrait
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Tmux:

@@ -147,7 +147,7 @@ def test_a_pth_that_would_run_code_is_refused_and_does_not_run(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "cannot be read as weights"),
+        (b"", "it is empty"),
         (b"not weights at all", "cannot be read as weights"),
         (None, "Cannot read .*No such file"),
     ],

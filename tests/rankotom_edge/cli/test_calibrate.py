@@ -263,7 +263,7 @@ def test_faces_of_a_running_source_are_labelled_in_the_terminal_and_kept_if_aske
     kept = tmp_path / "kept"
     command = (
         f"XDG_DATA_HOME={tmp_path} {sys.executable} -m rankotom_edge calibrate --source demo "
-        f"--seconds 40 --rater ada --keep-faces {kept}"
+        f"--seconds 15 --rater ada --keep-faces {kept}"
     )
     terminal = open_tmux(command, 100, 30)
     terminal.wait_for("happiness", "ada")

@@ -140,7 +140,10 @@ def test_an_error_budget_becomes_the_confidence_that_the_models_tables_ask_for(
         (["--source", "demo", "--max-error", "0.1%"], "cannot be promised with 95 % confidence"),
         (["--source", "demo", "--max-error-each", "0"], "--max-error-each must be more than 0"),
         (["--source", "demo", "--record-video"], "--record DIR"),
-        (["--source", "demo", "--json", "/no/such/folder/file"], "No such file"),
+        (
+            ["--source", "demo", "--json", "/no/such/folder/file"],
+            "there is no folder",
+        ),
         (["--source", "demo", "--json", "/dev/full"], "No space left on device"),
     ],
 )
