@@ -4,7 +4,9 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from calib.errors import RankotomError
 
 # Characters kept of a long name, so that the temporary name, which adds to it, is not too long.
 KEPT_CHARACTERS = 40
+READER_WAIT = 10.0  # seconds in which a FIFO must get its reader. Chosen by eye
 
 
 @contextmanager
@@ -29,7 +32,7 @@ def replace_file(path: Path, mode: int | None = None) -> Iterator[Path]:
         with _explain_errors(path):
             yield temporary
             if _is_special(path):
-                with temporary.open("rb") as source, path.open("wb") as target:
+                with temporary.open("rb") as source, open(open_output(path), "wb") as target:
                     shutil.copyfileobj(source, target)
             else:
                 os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
@@ -42,6 +45,26 @@ def check_target(path: Path) -> None:
     """Refuse a path that ``replace_file`` would refuse, before the work that leads up to it."""
     with _explain_errors(path):
         _temporary_for(path).unlink()
+
+
+def open_output(path: Path, mode: int = 0o666) -> int:
+    """The descriptor of an emptied file. ``open`` would wait without end for a FIFO's reader."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    if sys.platform == "win32":
+        return os.open(path, flags, mode)
+    end = time.monotonic() + READER_WAIT
+    while True:
+        try:
+            number = os.open(path, flags | os.O_NONBLOCK, mode)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        else:
+            os.set_blocking(number, True)
+            return number
+        if time.monotonic() > end:
+            raise OSError(errno.ENXIO, "it is a FIFO, and no program reads it")
+        time.sleep(0.05)
 
 
 def _temporary_for(path: Path) -> Path:

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from calib.errors import RankotomError
+from calib.files import open_output
 
 if TYPE_CHECKING:  # every help page imports this module
     from rankotom_edge.readings.frame_readings import FrameReadings
@@ -48,7 +50,7 @@ def json_lines(target: str) -> Iterator[JsonLines]:
         yield JsonLines(sys.stdout, "standard output")
         return
     try:
-        number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+        number = open_output(Path(target), PRIVATE_FILE)
         if sys.platform != "win32" and stat.S_ISREG(os.fstat(number).st_mode):
             os.fchmod(number, PRIVATE_FILE)  # it may have been there
         file = open(number, "w", encoding="utf-8")  # noqa: SIM115  (closed below)

@@ -7,6 +7,7 @@ from threading import Thread
 
 import pytest
 
+import calib.files
 from calib.errors import RankotomError
 from calib.files import check_target, replace_file
 
@@ -81,6 +82,16 @@ def test_a_fifo_is_written_into_and_stays_one(tmp_path: Path, linked: bool) -> N
     assert received == ["new"]
     assert fifo.is_fifo()
     assert path.is_symlink() is linked
+
+
+def test_a_fifo_without_a_reader_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calib.files, "READER_WAIT", 0.1)
+    fifo = tmp_path / "report.json"
+    os.mkfifo(fifo)
+    with pytest.raises(RankotomError, match="no program reads it"), replace_file(fifo) as temporary:
+        temporary.write_text("new")
 
 
 def test_nothing_goes_into_a_fifo_when_the_block_fails(tmp_path: Path) -> None:

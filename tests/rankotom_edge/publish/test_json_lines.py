@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import calib.files
 from calib.errors import RankotomError
 from rankotom_edge.frame import Frame
 from rankotom_edge.publish.json_lines import JsonLines, json_lines
@@ -40,6 +41,16 @@ def test_a_file_that_cannot_be_opened_is_an_error_that_names_it(tmp_path: Path) 
     absent = json_lines(str(tmp_path / "absent" / "lines"))
     with pytest.raises(RankotomError, match="absent/lines: No such file"), absent:
         pass
+
+
+def test_a_fifo_without_a_reader_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calib.files, "READER_WAIT", 0.1)
+    os.mkfifo(tmp_path / "lines")
+    refused = pytest.raises(RankotomError, match="no program reads it")
+    with refused, json_lines(str(tmp_path / "lines")):
+        pytest.fail("the run began")
 
 
 def test_a_full_disk_is_an_error_and_a_reader_that_left_is_not_ours() -> None:
