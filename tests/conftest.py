@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from calib.emotions import EMOTIONS
+from rankotom_edge import interrupts
 from rankotom_edge.doctor import private
 
 # PyPI's torch for Linux brings gigabytes of CUDA: `make pythons` does without.
@@ -49,12 +50,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"torch is not installed; left out: {', '.join(NEED_TORCH)}")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _interruptible() -> None:
+@pytest.fixture(autouse=True)
+def _interruptible(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shell ignores SIGINT for what it starts in the background, nohup ignores SIGHUP, and a
-    child inherits that."""
+    child inherits that. A test that ran the program in this process left its handlers, and the next
+    interrupt of a test would end every loop after it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    monkeypatch.setattr(interrupts, "_interrupted_at", None)
 
 
 @pytest.fixture(autouse=True)
