@@ -51,14 +51,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _interruptible(monkeypatch: pytest.MonkeyPatch) -> None:
+def _interruptible() -> None:
     """A shell ignores SIGINT for what it starts in the background, nohup ignores SIGHUP, and a
     child inherits that. A test that ran the program in this process left its handlers, and the next
     interrupt of a test would end every loop after it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    monkeypatch.setattr(interrupts, "_interrupted_at", None)
+    interrupts._interrupted_at = None
 
 
 @pytest.fixture(autouse=True)
